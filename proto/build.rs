@@ -1,0 +1,2 @@
+//! Placeholder until the wire format is written.
+fn main() {}

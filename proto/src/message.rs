@@ -1,0 +1,138 @@
+//! What coordinator and worker say to each other. In one process these values travel over
+//! channels; between processes they are converted to the wire form and back.
+
+use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_solver_core::engine::{Digest, Level, ShardId};
+use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A named output of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArtifactName {
+    pub job: JobId,
+    pub level: Level,
+    pub shard: ShardId,
+    pub kind: ArtifactKind,
+}
+
+/// Frontier of a level, or (directed lists) the union of all levels up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ArtifactKind {
+    Frontier,
+    Visited,
+}
+
+/// An input of a leased task: its name, the digest it must have, and who holds it. A holder may be
+/// the worker itself. Level 0 is never listed: every worker makes it from the definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    pub name: ArtifactName,
+    pub digest: Digest,
+    pub holders: Vec<Holder>,
+}
+
+/// A worker that holds an artifact, and where it serves it (`None`: it serves nobody, only itself).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub worker: WorkerId,
+    pub address: Option<String>,
+}
+
+/// An artifact that a worker has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub name: ArtifactName,
+    pub digest: Digest,
+    pub count: u64,
+    /// On disk, not only in memory.
+    pub durable: bool,
+}
+
+/// From a worker to the coordinator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FromWorker {
+    /// First message of a connection. `worker` and `cluster` are `None` at the very first start.
+    Register {
+        protocol: u32,
+        version: String,
+        name: String,
+        worker: Option<WorkerId>,
+        cluster: Option<String>,
+        incarnation: Incarnation,
+        address: Option<String>,
+        threads: u32,
+        memory_bytes: u64,
+        pid: u32,
+        /// What it holds of any job, so that nothing is recomputed.
+        held: Vec<Held>,
+        /// Tasks that it is still computing or holds leased.
+        running: Vec<(JobId, Task, Attempt)>,
+    },
+    Heartbeat {
+        /// Memory of the process now, and its peak, in bytes.
+        memory_bytes: u64,
+        peak_memory_bytes: u64,
+    },
+    /// A leased task is finished; its artifacts are available at this worker.
+    Done {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        output: TaskOutput,
+        /// Time in the engine and bytes fetched from other workers for it.
+        engine_time: Duration,
+        fetched_bytes: u64,
+    },
+    /// A leased task did not work.
+    Failed { job: JobId, task: Task, attempt: Attempt, failure: Failure },
+    /// Artifacts are on disk now.
+    Durable { names: Vec<ArtifactName>, bytes: u64 },
+    /// Artifacts are gone (dropped after a fault, damaged, evicted).
+    Lost { names: Vec<ArtifactName>, reason: String },
+    /// The worker is going; its leases are free.
+    Leaving { reason: String },
+}
+
+/// Why a task did not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// An input could be had from none of its holders.
+    InputMissing { name: ArtifactName, tried: Vec<WorkerId>, reason: String },
+    /// A law or a certificate is violated: the job stops, exit code 70.
+    Violated(String),
+    /// More memory than this worker has.
+    Memory { needed: u64, allowed: u64 },
+    /// Anything else; another worker may do better.
+    Other(String),
+}
+
+/// From the coordinator to a worker.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToWorker {
+    /// Answer to `Register`.
+    Welcome {
+        worker: WorkerId,
+        cluster: String,
+        /// Send a heartbeat this often.
+        heartbeat: Duration,
+        /// Without any word for this long the worker counts as lost.
+        lease: Duration,
+    },
+    /// Answer to `Register`: the worker must end, with this sentence.
+    Refused { reason: String },
+    /// Comes once a connection before the first lease of a job.
+    Open { job: JobId, definition: Arc<JobDefinition> },
+    /// Compute this when all inputs can be had. Inputs not listed are at level 0.
+    Lease { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input> },
+    /// Forget these leases if not yet started.
+    Revoke { attempts: Vec<Attempt> },
+    /// These artifacts are not needed any more (a durable one may be deleted too).
+    Release { names: Vec<ArtifactName> },
+    /// Bring these artifacts to disk and answer `Durable`.
+    Persist { names: Vec<ArtifactName> },
+    /// Nothing more of this job will be asked; `keep` names artifacts that stay on disk.
+    Close { job: JobId, keep: bool },
+    /// End now, cleanly.
+    Shutdown,
+}

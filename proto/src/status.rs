@@ -1,0 +1,100 @@
+//! What a user can see of a cluster: jobs, their levels so far, workers.
+
+use antipode_ids::{JobId, WorkerId};
+use antipode_solver_core::engine::{Certificate, Digest, Level};
+use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::puzzle::State;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a job stands. Nothing leaves `Finished`, `Failed` or `Cancelled`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobState {
+    Queued,
+    Running,
+    /// No worker can go on; since when (unix seconds) and why.
+    Stalled { since: u64, reason: String },
+    /// Stopped on request, resumable.
+    Paused,
+    Finished,
+    Failed { reason: String, internal: bool },
+    Cancelled,
+}
+
+/// A level of which all shards are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelStatus {
+    pub level: Level,
+    pub count: u64,
+    pub digest: Digest,
+    pub certificate: Certificate,
+    /// Bytes that workers fetched from each other for it.
+    pub fetched_bytes: u64,
+}
+
+/// An example of a farthest state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Antipode {
+    pub state: State,
+    /// Generator numbers, or why there is no word.
+    pub word: Result<Vec<u16>, String>,
+}
+
+/// All that is known about a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobStatus {
+    pub job: JobId,
+    pub definition: Arc<JobDefinition>,
+    pub state: JobState,
+    /// Complete levels from 0 on, without gaps.
+    pub levels: Vec<LevelStatus>,
+    /// States counted in shards of levels that are not complete yet.
+    pub partial: u64,
+    /// The space was exhausted (only with `Finished`).
+    pub exhausted: bool,
+    pub antipodes: Vec<Antipode>,
+    pub tasks_done: u64,
+    pub tasks_running: u64,
+    /// Workers that finished at least one task of it, and the sum of their threads.
+    pub workers: u32,
+    pub threads: u32,
+    /// From which level it was resumed last, tasks kept, tasks redone.
+    pub resumed: Option<Resumed>,
+    /// Unix seconds.
+    pub submitted_at: u64,
+    pub finished_at: Option<u64>,
+    /// Summed over coordinator restarts.
+    pub run_time: Duration,
+    pub engine_time: Duration,
+    /// Peak memory of each process that worked on it, by worker name.
+    pub peak_memory: Vec<(String, u64)>,
+    pub engine: Option<EngineName>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumed {
+    pub from_level: Level,
+    pub tasks_kept: u64,
+    pub tasks_redone: u64,
+}
+
+/// Block kind and kernel, as workers report them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineName {
+    pub kind: String,
+    pub kernel: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerStatus {
+    pub worker: WorkerId,
+    pub name: String,
+    pub version: String,
+    pub address: Option<String>,
+    pub threads: u32,
+    pub memory_bytes: u64,
+    pub connected: bool,
+    pub running: Vec<String>,
+    pub tasks_done: u64,
+    pub last_seen: u64,
+}

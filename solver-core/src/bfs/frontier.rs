@@ -1,0 +1,130 @@
+//! A set of states of one shard: empty, sparse (sorted positions) or dense (one bit a state).
+
+use serde::{Deserialize, Serialize};
+
+/// The shape of a shard: `blocks` superblocks of `words` words of 64 bits. Bit `k` of word `w` of
+/// superblock `t` is the position `(t * words + w) * 64 + k`; not every bit of a word is used.
+/// Positions of a shard are below 2^32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardGeometry {
+    pub blocks: u32,
+    pub words: u32,
+    /// Number of states of the shard.
+    pub states: u64,
+}
+
+impl ShardGeometry {
+    /// Bytes of the set as a bitmap.
+    pub fn dense_bytes(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.words) * 8
+    }
+}
+
+/// A set of states of one shard, immutable once made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frontier {
+    pub(crate) geometry: ShardGeometry,
+    pub(crate) count: u64,
+    pub(crate) body: Body,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    Empty,
+    /// Sorted positions.
+    Sparse(Vec<u32>),
+    /// The bitmap, and the number of states in each superblock.
+    Dense { words: Vec<u64>, counts: Vec<u16> },
+}
+
+/// Why bytes are no frontier of a shard.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a frontier of this shard: {0}")]
+pub struct FrontierError(pub String);
+
+impl Frontier {
+    /// The empty set.
+    pub fn empty(geometry: ShardGeometry) -> Frontier {
+        Frontier { geometry, count: 0, body: Body::Empty }
+    }
+
+    /// Number of states.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The shard's shape.
+    pub fn geometry(&self) -> ShardGeometry {
+        self.geometry
+    }
+
+    /// Bytes in memory.
+    pub fn memory_bytes(&self) -> u64 {
+        match &self.body {
+            Body::Empty => 0,
+            Body::Sparse(v) => v.capacity() as u64 * 4,
+            Body::Dense { words, counts } => words.capacity() as u64 * 8 + counts.capacity() as u64 * 2,
+        }
+    }
+
+    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense), then little-endian positions (u32) or words (u64).
+    /// Checksums and compression are the store's business.
+    pub fn encode(&self) -> Vec<u8> {
+        match &self.body {
+            Body::Empty => vec![0],
+            Body::Sparse(v) => {
+                let mut out = Vec::with_capacity(1 + v.len() * 4);
+                out.push(1);
+                v.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
+                out
+            }
+            Body::Dense { words, .. } => {
+                let mut out = Vec::with_capacity(1 + words.len() * 8);
+                out.push(2);
+                words.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+                out
+            }
+        }
+    }
+
+    /// The inverse of [`Frontier::encode`]; every byte is checked, nothing is trusted.
+    pub fn decode(geometry: ShardGeometry, bytes: &[u8]) -> Result<Frontier, FrontierError> {
+        let wrong = |what: &str| FrontierError(what.to_string());
+        let (&tag, rest) = bytes.split_first().ok_or_else(|| wrong("no bytes"))?;
+        let limit = u64::from(geometry.blocks) * u64::from(geometry.words) * 64;
+        match tag {
+            0 if rest.is_empty() => Ok(Frontier::empty(geometry)),
+            1 if rest.len() % 4 == 0 => {
+                let v: Vec<u32> =
+                    rest.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+                if v.windows(2).any(|w| w[0] >= w[1]) {
+                    return Err(wrong("positions are not ascending"));
+                }
+                if v.last().is_some_and(|&p| u64::from(p) >= limit) {
+                    return Err(wrong("a position is outside the shard"));
+                }
+                Ok(Frontier { geometry, count: v.len() as u64, body: Body::Sparse(v) })
+            }
+            2 if rest.len() as u64 == geometry.dense_bytes() => {
+                let words: Vec<u64> = rest
+                    .chunks_exact(8)
+                    .map(|c| u64::from_le_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
+                    .collect();
+                Ok(Frontier::from_words(geometry, words))
+            }
+            _ => Err(wrong("the length or the tag does not fit")),
+        }
+    }
+
+    pub(crate) fn from_words(geometry: ShardGeometry, words: Vec<u64>) -> Frontier {
+        let counts: Vec<u16> = words
+            .chunks_exact(geometry.words as usize)
+            .map(|block| block.iter().map(|w| w.count_ones()).sum::<u32>() as u16)
+            .collect();
+        let count = counts.iter().map(|&c| u64::from(c)).sum();
+        if count == 0 {
+            return Frontier::empty(geometry);
+        }
+        Frontier { geometry, count, body: Body::Dense { words, counts } }
+    }
+}

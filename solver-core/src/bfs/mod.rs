@@ -1,0 +1,3 @@
+//! Breadth-first search by blocks: sets of states and one level of one shard.
+
+pub mod frontier;

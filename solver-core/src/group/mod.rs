@@ -1,0 +1,1 @@
+//! Permutation groups: orbits and stabiliser chains.

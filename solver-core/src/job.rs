@@ -1,0 +1,61 @@
+//! What can be asked of a cluster, checked: jobs, tasks and their results.
+
+use crate::engine::{Certificate, Digest, Level, ShardId};
+use crate::puzzle::{Puzzle, State};
+use crate::space::{LayoutOptions, SpaceDef};
+use serde::{Deserialize, Serialize};
+
+/// A whole-graph enumeration as a user asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BfsSpec {
+    pub puzzle: Puzzle,
+    /// Stop after this level.
+    pub depth: Option<u32>,
+    /// How many examples of antipodes are listed.
+    pub antipodes: u32,
+    /// Which artifacts a finished job leaves behind.
+    pub keep: Keep,
+    /// How the index is laid out; part of the fingerprint.
+    pub layout: LayoutOptions,
+}
+
+/// Which artifacts a finished job leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// The counts and digests only.
+    Result,
+    /// All frontiers: a distance database.
+    Frontiers,
+}
+
+/// What a cluster stores and sends for a job: the question and the index computed once for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobDefinition {
+    pub spec: BfsSpec,
+    pub space: SpaceDef,
+    /// Hash over puzzle, generators, roots, depth and index layout.
+    pub fingerprint: String,
+}
+
+/// A pure function of named inputs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Task {
+    /// Frontier of `level` (1 and above) of `shard`.
+    /// Inputs: frontier(level-1) of the source shards and of the shard itself; inverse-closed lists:
+    /// frontier(level-2) of the shard; directed lists: visited(level-1) of the shard.
+    /// Frontier and visited set of level 0 need no input and no task.
+    Expand { level: Level, shard: ShardId },
+    /// The lexicographically smallest `limit` states of frontier(`level`, `shard`).
+    Smallest { level: Level, shard: ShardId, limit: u32 },
+    /// The lexicographically least shortest words of these states, all at distance `level`.
+    Words { level: Level, states: Vec<State> },
+}
+
+/// What a task returns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskOutput {
+    Expanded { count: u64, digest: Digest, certificate: Certificate },
+    Smallest { states: Vec<State> },
+    /// One entry a state: the word as generator numbers, or why there is none.
+    Words { words: Vec<Result<Vec<u16>, String>> },
+}
