@@ -1,6 +1,7 @@
 //! The language the processes speak: domain messages, the wire format, their only conversions,
 //! and the one codec for everything stored.
 
+pub mod client;
 pub mod link;
 pub mod message;
 pub mod status;

@@ -29,6 +29,8 @@ pub enum ArtifactKind {
 pub struct Input {
     pub name: ArtifactName,
     pub digest: Digest,
+    /// Number of states; with 0 nobody needs to hold it.
+    pub count: u64,
     pub holders: Vec<Holder>,
 }
 
@@ -64,6 +66,8 @@ pub enum FromWorker {
         threads: u32,
         memory_bytes: u64,
         pid: u32,
+        /// The leaf kernel it uses: `portable`, `avx2` or `avx512`.
+        kernel: String,
         /// What it holds of any job, so that nothing is recomputed.
         held: Vec<Held>,
         /// Tasks that it is still computing or holds leased.
@@ -124,7 +128,9 @@ pub enum ToWorker {
     /// Comes once a connection before the first lease of a job.
     Open { job: JobId, definition: Arc<JobDefinition> },
     /// Compute this when all inputs can be had. Inputs not listed are at level 0.
-    Lease { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input> },
+    /// `consume`: nobody else needs the shard's own frontier(level-2) (directed: visited(level-1))
+    /// any more, its buffer may be used for the result; it then counts as gone.
+    Lease { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input>, consume: bool },
     /// Forget these leases if not yet started.
     Revoke { attempts: Vec<Attempt> },
     /// These artifacts are not needed any more (a durable one may be deleted too).
