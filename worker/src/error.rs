@@ -26,6 +26,10 @@ pub enum StartError {
     Listen { address: SocketAddr, reason: String },
     #[error("{address} is not a loopback address, and the connection would be neither encrypted nor authenticated; add --insecure if the network is yours alone")]
     NotLoopback { address: String },
+    #[error("{address} means every address of this machine; say under which one others reach it with --advertise HOST:PORT")]
+    NoAdvertise { address: SocketAddr },
+    #[error("{reason}")]
+    BadAddress { reason: String },
     #[error("the coordinator is at {coordinator}, but other workers could not reach this one; say where with --listen ADDR:PORT (and --advertise HOST:PORT where that differs)")]
     NotReachable { coordinator: String },
     #[error("no coordinator answers at {address} (tried for {:.0} s: {reason}); start one with `antipode coordinator --data DIR`, or name another with --coordinator ADDR", .tried.as_secs_f64())]

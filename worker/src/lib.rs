@@ -18,6 +18,7 @@ pub mod exec;
 mod folder;
 mod gauges;
 mod identity;
+mod kernel;
 mod net;
 mod pool;
 pub mod session;

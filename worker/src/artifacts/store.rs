@@ -15,7 +15,7 @@ use antipode_ids::JobId;
 use antipode_proto::codec;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
-use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
