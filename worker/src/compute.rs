@@ -29,7 +29,7 @@ pub trait Compute: Send + Sync + 'static {
         &self,
         level: Level,
         states: &[State],
-        kept: &dyn Fn(Level, ShardId) -> Option<Arc<Frontier>>,
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>>;
     fn table_bytes(&self) -> u64;
@@ -76,7 +76,7 @@ impl Compute for Engine {
         &self,
         level: Level,
         states: &[State],
-        kept: &dyn Fn(Level, ShardId) -> Option<Arc<Frontier>>,
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
         Engine::words(self, level, states, kept, memory_bytes)

@@ -18,7 +18,6 @@ pub mod exec;
 mod folder;
 mod gauges;
 mod identity;
-mod kernel;
 mod net;
 mod pool;
 pub mod session;

@@ -8,6 +8,7 @@ use antipode_proto::link::WorkerLink;
 use antipode_proto::message::{FromWorker, ToWorker};
 use antipode_proto::remote::connect_session;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 /// How long a worker looks for a coordinator that it never met.
 const FIRST_CONTACT: Duration = Duration::from_secs(10);
@@ -34,6 +35,9 @@ pub struct Connection {
     /// A link that nobody was told of yet.
     fresh: Option<WorkerLink>,
     link: Option<WorkerLink>,
+    /// A try to connect, beside the loop that asks for it again and again.
+    trying: Option<JoinHandle<Result<WorkerLink, ClientError>>>,
+    /// Before the next try.
     pause: Duration,
     met: bool,
     begun: Instant,
@@ -45,11 +49,11 @@ impl Connection {
             Source::Link(link) => (None, Some(link)),
             Source::Address(address) => (Some(address), None),
         };
-        Connection { address, fresh, link: None, pause: PAUSES.0, met: false, begun: Instant::now() }
+        let pause = Duration::ZERO;
+        Connection { address, fresh, link: None, trying: None, pause, met: false, begun: Instant::now() }
     }
 
-    /// Waits for the next thing to happen. May be dropped at any time and called again: a message
-    /// is never lost, a try to connect is just begun anew.
+    /// Waits for the next thing to happen. May be dropped at any time and called again without loss.
     pub async fn hear(&mut self) -> Result<Heard, StartError> {
         if let Some(link) = &mut self.link {
             return Ok(match link.receive.recv().await {
@@ -72,14 +76,24 @@ impl Connection {
         }
         let Some(address) = self.address.clone() else { return Ok(Heard::Over) };
         loop {
-            match connect_session(&address, TRY).await {
+            let pause = self.pause;
+            let target = address.clone();
+            let trying = self.trying.get_or_insert_with(|| {
+                tokio::spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    connect_session(&target, TRY).await
+                })
+            });
+            let tried = trying.await.map_err(|error| StartError::Internal(error.to_string()))?;
+            self.trying = None;
+            self.pause = (self.pause * 2).clamp(PAUSES.0, PAUSES.1);
+            match tried {
                 Ok(link) => {
                     self.link = Some(link);
                     return Ok(Heard::Connected);
                 }
                 Err(error) => self.judge(&address, error)?,
             }
-            tokio::time::sleep(self.next_pause()).await;
         }
     }
 
@@ -100,12 +114,6 @@ impl Connection {
         }
     }
 
-    fn next_pause(&mut self) -> Duration {
-        let pause = self.pause;
-        self.pause = (pause * 2).min(PAUSES.1);
-        pause
-    }
-
     /// Says it, if there is a link; what a broken link swallows is repeated by the session.
     pub fn say(&self, message: FromWorker) {
         if let Some(link) = &self.link {
@@ -115,6 +123,9 @@ impl Connection {
 
     /// Ends the conversation from this side and lets the last words get out.
     pub async fn finish(self) {
+        if let Some(trying) = self.trying {
+            trying.abort();
+        }
         let Some(WorkerLink { send, mut receive }) = self.link else { return };
         drop(send);
         if self.address.is_some() {

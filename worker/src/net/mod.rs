@@ -13,8 +13,8 @@ use crate::error::StartError;
 use crate::folder::{Folder, FolderError};
 use crate::gauges::Summary;
 use crate::identity::Identity;
-use crate::{kernel, pool};
-use antipode_solver_core::engine::Engine;
+use crate::pool;
+use antipode_solver_core::engine::{Engine, EngineError};
 use connection::Connection;
 use driver::{Driver, Parts};
 use std::future::Future;
@@ -41,7 +41,10 @@ pub(crate) async fn run_with(
     loader: Loader,
     shutdown: impl Future<Output = ()>,
 ) -> Result<Summary, StartError> {
-    let kernel = kernel::name(config.kernel)?;
+    let kernel = config.kernel.resolve().map_err(|error| match error {
+        EngineError::NoKernel(name) => StartError::NoKernel(name),
+        other => StartError::Internal(other.to_string()),
+    })?;
     check_addresses(&config)?;
     let folder = Folder::lock(&config.data)?;
     let identity = Identity::start(folder.path())?;
