@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::server::TcpIncoming;
 
 struct Shop {
     artifacts: Arc<Artifacts>,
@@ -67,9 +67,8 @@ impl Server {
             .map_err(|error| StartError::Listen { address, reason: error.to_string() })?;
         let service = data_server(Arc::new(Shop { artifacts, gauges }));
         let serving = tonic::transport::Server::builder()
-            .tcp_nodelay(true)
             .add_service(service)
-            .serve_with_incoming(TcpListenerStream::new(listener));
+            .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
         let task = tokio::spawn(async move {
             if let Err(error) = serving.await {
                 tracing::error!(%error, "the data server ended; other workers cannot fetch from here");

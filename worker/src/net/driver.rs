@@ -139,6 +139,9 @@ impl Driver {
                 }
             };
             self.queue.extend(event);
+            // Collect what is done, so that the sets do not grow for ever.
+            while self.writing.try_join_next().is_some() {}
+            while self.beside.try_join_next().is_some() {}
             match self.work_off(&threads) {
                 Ok(None) => {}
                 Ok(Some(exit)) => break Ok(exit),
@@ -306,9 +309,6 @@ impl Driver {
                 say(Event::NotPersisted { names: outcome.failed });
             }
         });
-        // Collect what is done, so that the set does not grow for ever.
-        while self.writing.try_join_next().is_some() {}
-        while self.beside.try_join_next().is_some() {}
     }
 
     /// Lets the last words out, and waits for what uses the disk.
