@@ -199,7 +199,6 @@ impl Player {
 
 /// A coordinator that leases one level after the other.
 pub struct Script {
-    pub definition: Arc<JobDefinition>,
     pub engine: Arc<Engine>,
     pub players: Vec<Player>,
     /// Says `consume` where it is allowed.
@@ -211,11 +210,10 @@ pub struct Script {
 }
 
 impl Script {
-    pub fn new(definition: Arc<JobDefinition>, players: Vec<Player>) -> Script {
-        let engine = engine(&definition);
+    pub fn new(definition: &JobDefinition, players: Vec<Player>) -> Script {
+        let engine = engine(definition);
         Script {
             engine,
-            definition,
             players,
             consume: false,
             known: BTreeMap::new(),

@@ -402,6 +402,12 @@ impl JobStore {
     }
 }
 
+impl Drop for JobStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 impl Fault {
     fn text(self) -> String {
         match self {

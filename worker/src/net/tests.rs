@@ -48,6 +48,21 @@ impl Running {
     }
 }
 
+/// Stops workers; their players hear them leave, and hang up as a coordinator does.
+async fn leave<const N: usize>(running: [Running; N], players: Vec<Player>) {
+    let hear = async {
+        for mut player in players {
+            assert!(matches!(player.hear().await, FromWorker::Leaving { .. }));
+        }
+    };
+    let stop = async {
+        for running in running {
+            running.stop().await.unwrap();
+        }
+    };
+    tokio::join!(hear, stop);
+}
+
 async fn ended(task: JoinHandle<Outcome>) -> Outcome {
     tokio::time::timeout(LONG, task).await.expect("the worker does not end").unwrap()
 }
@@ -57,7 +72,7 @@ async fn embedded(data: &Path, definition: &Arc<JobDefinition>, memory_bytes: u6
     let (worker, coordinator) = pair();
     let running = start(Config { memory_bytes, ..config(data, Source::Link(worker)) });
     let player = Player::welcome(coordinator, 1, definition).await;
-    (running, Script::new(definition.clone(), vec![player]))
+    (running, Script::new(definition, vec![player]))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,7 +238,7 @@ async fn two_workers(
     for id in [1, 2] {
         players.push(Player::welcome(exchange.next().await, id, definition).await);
     }
-    ([first, second], Script::new(definition.clone(), players))
+    ([first, second], Script::new(definition, players))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,12 +256,7 @@ async fn two_workers_fetch_from_each_other() {
         let served = first.gauges.served_bytes.load(Relaxed) + second.gauges.served_bytes.load(Relaxed);
         assert_eq!(script.fetched_bytes, fetched);
         assert_eq!(fetched, served);
-        for running in [first, second] {
-            running.stop().await.unwrap();
-        }
-        for player in &mut script.players {
-            assert!(matches!(player.hear().await, FromWorker::Leaving { .. }));
-        }
+        leave([first, second], script.players).await;
     }
 }
 
@@ -344,9 +354,7 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
     let (task, output, _) = script.players[k].done().await;
     script.record(k, &task, &output);
     assert_eq!(script.known[&frontier_name(2, shard)], plain[1][shard as usize]);
-    for running in running {
-        running.stop().await.unwrap();
-    }
+    leave(running, script.players).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -358,7 +366,7 @@ async fn a_worker_outlives_its_coordinator() {
     let address = exchange.address;
     let running = start(config(data.path(), Source::Address(address.to_string())));
     let player = Player::welcome(exchange.next().await, 4, &definition).await;
-    let mut script = Script::new(definition.clone(), vec![player]);
+    let mut script = Script::new(&definition, vec![player]);
     for level in 1..=5 {
         script.level(level).await;
     }
@@ -371,10 +379,10 @@ async fn a_worker_outlives_its_coordinator() {
     assert_eq!(player.registration.worker, Some(WorkerId(4)));
     let held: Vec<_> = player.registration.held.iter().map(|held| (held.name, (held.count, held.digest))).collect();
     assert_eq!(held, known.clone().into_iter().collect::<Vec<_>>(), "it kept everything");
-    let mut script = Script::new(definition, vec![player]);
+    let mut script = Script::new(&definition, vec![player]);
     (script.known, script.holders) = (known, holders);
     assert_eq!(script.levels(6).await, plain[5..]);
-    running.stop().await.unwrap();
+    leave([running], script.players).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -393,7 +401,7 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     let address = exchange.address;
     let running = start_with(config(data.path(), Source::Address(address.to_string())), slow);
     let player = Player::welcome(exchange.next().await, 4, &definition).await;
-    let mut script = Script::new(definition.clone(), vec![player]);
+    let mut script = Script::new(&definition, vec![player]);
     let lease = script.lease(1, 0);
     script.players[0].say(lease);
     // Being heard is shown by the answer to what was said after it.
@@ -409,7 +417,7 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     assert_eq!(player.registration.running, []);
     let (task, ..) = player.done().await;
     assert_eq!(task, Task::Expand { level: 1, shard: ShardId(0) });
-    running.stop().await.unwrap();
+    leave([running], vec![player]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -420,7 +428,7 @@ async fn an_index_that_cannot_be_loaded_is_a_failure_not_an_end() {
     let broken: Loader = Arc::new(|_| Err(EngineError::Input("no such index".into())));
     let running = start_with(config(data.path(), Source::Link(worker)), broken);
     let player = Player::welcome(coordinator, 1, &definition).await;
-    let mut script = Script::new(definition, vec![player]);
+    let mut script = Script::new(&definition, vec![player]);
     let lease = script.lease(1, 0);
     script.players[0].say(lease);
     match script.players[0].hear().await {
