@@ -116,7 +116,8 @@ fn nibble_table(control: &Line, used: usize) -> [[u64; 16]; 16] {
     table
 }
 
-fn digest_keys(words: usize) -> Vec<[u32; 4]> {
+/// Multipliers of the digest for the words of a superblock.
+pub(crate) fn digest_keys(words: usize) -> Vec<[u32; 4]> {
     let mut rng = SplitMix(0xd16e_5700_0000_0001);
     (0..words)
         .map(|_| {
