@@ -35,6 +35,14 @@ impl ComputeArgs {
         })
     }
 
+    /// A pool of that many threads, for what computes without a worker.
+    pub fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
+        let threads = self.threads();
+        rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build().map_err(|error| {
+            Failure::input(format!("{threads} threads cannot be started: {error}; ask for fewer with --threads"))
+        })
+    }
+
     /// Bytes allowed for frontiers.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.unwrap_or_else(memory::default_bytes)

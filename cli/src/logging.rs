@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 #[derive(Debug, Clone, clap::Args)]
 pub struct LogArgs {
     /// What is logged on stderr: error, warn, info, debug, trace, or a tracing filter
-    #[arg(long, global = true, env = "ANTIPODE_LOG", value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER")]
     pub log: Option<String>,
 
     /// Log lines as JSON objects

@@ -6,7 +6,6 @@ mod cmd;
 mod compute_args;
 mod connect;
 mod data_dir;
-mod enumerate;
 mod exit;
 mod fit;
 mod follow;

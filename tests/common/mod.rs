@@ -67,7 +67,6 @@ impl User {
             .current_dir(self.home.path())
             .env("HOME", self.home.path())
             .env("XDG_DATA_HOME", self.home.path().join("data-home"))
-            .env_remove("ANTIPODE_LOG")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

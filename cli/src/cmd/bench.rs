@@ -2,10 +2,11 @@
 
 use super::Call;
 use crate::compute_args::ComputeArgs;
-use crate::enumerate::{self, enumerate};
 use crate::exit::Failure;
 use crate::memory;
 use crate::render::{json, line, short, table};
+use antipode_solver_core::bfs::enumerate::enumerate;
+use antipode_solver_core::bfs::yardstick;
 use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::puzzle::{self, PuzzleOptions};
 use antipode_solver_core::space::{self, LayoutOptions};
@@ -141,13 +142,17 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
             names.join(", ")
         )));
     }
-    let pool = enumerate::pool(threads)?;
+    let pool = args.compute.pool()?;
     let mut rows = Vec::new();
     for graph in chosen {
         eprintln!("{} ...", graph.name);
         rows.push(pool.install(|| measure(graph, kernel, threads))?);
     }
-    let bench = Bench { threads, graphs: rows, yardsticks: yardsticks(kernel)? };
+    let yardsticks = Yardsticks {
+        leaf_words_per_second: yardstick::leaf_words_per_second(kernel)?,
+        stream_bytes_per_second: yardstick::stream_bytes_per_second(),
+    };
+    let bench = Bench { threads, graphs: rows, yardsticks };
     if args.json { json::print_signed(&bench, &call.command) } else { print(&bench) }
 }
 
@@ -166,30 +171,32 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
     let engine = Engine::load(&puzzle, &space::build(&puzzle, &LayoutOptions::default())?, kernel)?;
     let setup_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let result = enumerate(&engine)?;
+    // The known number is not told to the engine: the sum is to be found, and then compared.
+    let (levels, last) = enumerate(&engine, None, None, 0, |_| ())?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
-    if result.states() != u128::from(graph.states) {
+    drop(last);
+    let sum: u128 = levels.iter().map(|level| u128::from(level.count)).sum();
+    if sum != u128::from(graph.states) {
         return Err(Failure::Internal(format!(
-            "{}: the levels sum to {}, but the graph has {} states",
-            graph.name,
-            result.states(),
-            graph.states
+            "{}: the levels sum to {sum}, but the graph has {} states",
+            graph.name, graph.states
         )));
     }
+    let held = levels.iter().map(|level| level.held_bytes).max().unwrap_or(0);
     let moves = puzzle.generators().len();
     let states_per_second = graph.states as f64 / seconds;
     Ok(Row {
         graph: graph.name,
         states: graph.states.to_string(),
         moves,
-        levels: result.counts.len(),
+        levels: levels.len(),
         engine: engine.kind(),
         kernel: engine.kernel(),
         setup_seconds,
         seconds,
         states_per_second,
         state_moves_per_second_per_core: states_per_second * moves as f64 / f64::from(threads),
-        engine_memory_bytes: result.peak_bytes,
+        engine_memory_bytes: held + engine.table_bytes(),
         process_peak_memory_bytes: memory::own_peak_bytes(),
     })
 }

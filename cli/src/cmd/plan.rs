@@ -2,12 +2,12 @@
 
 use super::Call;
 use crate::compute_args::ComputeArgs;
-use crate::enumerate::{self, enumerate};
 use crate::exit::Failure;
 use crate::fit::{Have, Need, Verdict};
 use crate::job_args::JobArgs;
 use crate::render::{grouped, json, line, short, span};
 use crate::{data_dir, memory};
+use antipode_solver_core::bfs::enumerate::enumerate;
 use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::job::BfsSpec;
 use antipode_solver_core::puzzle::{self, PuzzleOptions};
@@ -71,7 +71,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let data = data_dir::resolve(args.data.as_deref())?;
     let space = space::build(&spec.puzzle, &spec.layout)?;
     let have = Have { memory_bytes: args.compute.memory_bytes(), disk_bytes: data_dir::free_bytes(&data) };
-    let plan = make(&spec, &space, have, kernel, args.compute.threads())?;
+    let plan = make(&spec, &space, have, calibrate(&space.kind, kernel, &args.compute)?);
     if args.json {
         json::print_signed(&plan, &call.command)?;
     } else {
@@ -85,19 +85,12 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     }
 }
 
-fn make(
-    spec: &BfsSpec,
-    space: &SpaceDef,
-    have: Have,
-    kernel: KernelChoice,
-    threads: u32,
-) -> Result<Plan, Failure> {
+fn make(spec: &BfsSpec, space: &SpaceDef, have: Have, rate: Rate) -> Plan {
     let puzzle = &spec.puzzle;
     let need = Need::of(spec, space);
-    let rate = calibrate(&space.kind, kernel, threads)?;
     let states: Option<f64> = space.states.as_ref().and_then(|s| s.parse().ok());
     let moves = puzzle.generators().len() as f64;
-    Ok(Plan {
+    Plan {
         puzzle: puzzle.name().into(),
         generators: puzzle.generators().iter().map(|g| g.name.clone()).collect(),
         metric: puzzle.metric().name(),
@@ -116,7 +109,7 @@ fn make(
         estimated_seconds: states.map(|n| n * moves / rate.state_moves_per_second),
         estimated_from: rate.from,
         warnings: puzzle.warnings().to_vec(),
-    })
+    }
 }
 
 /// How fast this machine is, measured just now.
@@ -127,7 +120,7 @@ struct Rate {
 
 /// Enumerates a small graph of the same kind of index. Larger graphs leave the caches and have more, thinner
 /// levels, so the time that follows is an estimate and rather a short one.
-fn calibrate(kind: &str, kernel: KernelChoice, threads: u32) -> Result<Rate, Failure> {
+fn calibrate(kind: &str, kernel: KernelChoice, compute: &ComputeArgs) -> Result<Rate, Failure> {
     let (spec, root) = match kind {
         "table" => ("topspin:20,4", Some("0,0,0,0,0,0,0,0,0,0,1,1,1,1,1,1,1,1,1,1")),
         _ => ("pocket", None),
@@ -135,13 +128,13 @@ fn calibrate(kind: &str, kernel: KernelChoice, threads: u32) -> Result<Rate, Fai
     let options = PuzzleOptions { root: root.map(str::to_string), ..PuzzleOptions::default() };
     let puzzle = puzzle::resolve(spec, &options)?;
     let engine = Engine::load(&puzzle, &space::build(&puzzle, &LayoutOptions::default())?, kernel)?;
-    let pool = enumerate::pool(threads)?;
-    let (seconds, result) = pool.install(|| {
+    let (seconds, levels) = compute.pool()?.install(|| {
         let begun = Instant::now();
-        let result = enumerate(&engine);
-        (begun.elapsed().as_secs_f64(), result)
-    });
-    let state_moves = result?.states() as f64 * puzzle.generators().len() as f64;
+        enumerate(&engine, None, None, 0, |_| ()).map(|(levels, _)| (begun.elapsed().as_secs_f64(), levels))
+    })?;
+    let states: u64 = levels.iter().map(|level| level.count).sum();
+    let state_moves = states as f64 * puzzle.generators().len() as f64;
+    let threads = compute.threads();
     Ok(Rate {
         state_moves_per_second: state_moves / seconds.max(1e-6),
         from: format!(

@@ -45,6 +45,8 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let coordinator = args.coordinator.address()?;
+    // A start that finds nobody, or another version, must leave nothing behind.
+    block_on(async { args.coordinator.connect().await.map(|_| ()) })?;
     data_dir::create(&data)?;
     let config = antipode_worker::Config {
         data,
