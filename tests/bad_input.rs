@@ -33,18 +33,30 @@ fn json_file(generators: &str, central: &str) -> String {
 
 #[test]
 fn a_generator_that_is_no_permutation_is_named_with_its_entry() {
-    refused_file(json_file(r#"{"A": [1, 2, 0], "B": [0, 0, 1]}"#, "[0, 1, 2]"), &["B", "entry 1", "0"]);
-    refused_file(json_file(r#"{"A": [1, 2, 3]}"#, "[0, 1, 2]"), &["A", "entry 2", "3"]);
+    refused_file(
+        json_file(r#"{"A": [1, 2, 0], "B": [0, 0, 1]}"#, "[0, 1, 2]"),
+        &["B", "entry 1", "0"],
+    );
+    refused_file(
+        json_file(r#"{"A": [1, 2, 3]}"#, "[0, 1, 2]"),
+        &["A", "entry 2", "3"],
+    );
 }
 
 #[test]
 fn a_generator_of_another_length_is_named() {
-    refused_file(json_file(r#"{"A": [1, 2, 0], "B": [1, 0]}"#, "[0, 1, 2]"), &["B", "2", "3"]);
+    refused_file(
+        json_file(r#"{"A": [1, 2, 0], "B": [1, 0]}"#, "[0, 1, 2]"),
+        &["B", "2", "3"],
+    );
 }
 
 #[test]
 fn two_generators_of_one_name_are_refused() {
-    refused_file(json_file(r#"{"A": [1, 2, 0], "A": [1, 0, 2]}"#, "[0, 1, 2]"), &["A"]);
+    refused_file(
+        json_file(r#"{"A": [1, 2, 0], "A": [1, 0, 2]}"#, "[0, 1, 2]"),
+        &["A"],
+    );
 }
 
 #[test]
@@ -63,7 +75,12 @@ fn a_colouring_of_the_wrong_length_or_of_one_label_is_refused() {
 #[test]
 fn unknown_families_and_parameters_out_of_range_are_refused() {
     let user = User::new();
-    refused_puzzle(&user, "megaminx-of-doom", "", &["megaminx-of-doom", "puzzle list"]);
+    refused_puzzle(
+        &user,
+        "megaminx-of-doom",
+        "",
+        &["megaminx-of-doom", "puzzle list"],
+    );
     refused_puzzle(&user, "topspin:3,9", "", &["topspin", "9"]);
     refused_puzzle(&user, "cube:1", "", &["cube", "1"]);
     refused_puzzle(&user, "lrx:0", "", &["lrx", "0"]);
@@ -83,7 +100,12 @@ fn unknown_moves_metrics_and_pieces_are_refused() {
 fn files_that_cannot_be_puzzles_are_refused_before_they_are_read() {
     let user = User::new();
     user.file("latin1.toml", [b'#', b' ', 0xe9, b'\n']);
-    refused_puzzle(&user, "latin1.toml", "", &["latin1.toml", "UTF-8", "byte 2"]);
+    refused_puzzle(
+        &user,
+        "latin1.toml",
+        "",
+        &["latin1.toml", "UTF-8", "byte 2"],
+    );
 
     std::fs::create_dir(user.path("folder.toml")).expect("a directory");
     refused_puzzle(&user, "folder.toml", "", &["folder.toml", "directory"]);
@@ -93,28 +115,45 @@ fn files_that_cannot_be_puzzles_are_refused_before_they_are_read() {
     let large = std::fs::File::create(user.path("large.toml")).expect("a file");
     large.set_len(2 << 30).expect("a sparse file of 2 GiB");
     let begun = std::time::Instant::now();
-    refused_puzzle(&user, "large.toml", "", &["large.toml", "2.0 GiB", "64.0 MiB"]);
+    refused_puzzle(
+        &user,
+        "large.toml",
+        "",
+        &["large.toml", "2.0 GiB", "64.0 MiB"],
+    );
     assert!(begun.elapsed().as_secs() < 20, "it must not be read");
 }
 
 #[test]
 fn other_programs_formats_are_refused_by_name() {
-    refused_file("Name cube\nSet EDGES 12 2\nSolved\nEDGES\n1 2 3 4 5 6 7 8 9 10 11 12\nEnd\n", &["tws", "ksolve"]);
+    refused_file(
+        "Name cube\nSet EDGES 12 2\nSolved\nEDGES\n1 2 3 4 5 6 7 8 9 10 11 12\nEnd\n",
+        &["tws", "ksolve"],
+    );
 }
 
 #[test]
 fn a_puzzle_too_large_says_how_much_it_needs_and_what_would_fit() {
     let user = User::new();
-    refused_puzzle(&user, "lrx:13", "--memory 1KB", &["too large", "--memory", "would fit"]);
+    refused_puzzle(
+        &user,
+        "lrx:13",
+        "--memory 1KB",
+        &["too large", "--memory", "would fit"],
+    );
 }
 
 #[test]
 fn sizes_durations_and_numbers_are_checked() {
     let user = User::new();
-    user.run("run bfs pocket --memory lots").is_refused(&["lots", "8GiB"]);
-    user.run("run bfs pocket --threads 0").is_refused(&["threads", "0"]);
-    user.run("run bfs pocket --checkpoint-every often").is_refused(&["often"]);
-    user.run("run bfs pocket --kernel abacus").is_refused(&["abacus", "portable"]);
+    user.run("run bfs pocket --memory lots")
+        .is_refused(&["lots", "8GiB"]);
+    user.run("run bfs pocket --threads 0")
+        .is_refused(&["threads", "0"]);
+    user.run("run bfs pocket --checkpoint-every often")
+        .is_refused(&["often"]);
+    user.run("run bfs pocket --kernel abacus")
+        .is_refused(&["abacus", "portable"]);
     user.run("frobnicate").is_refused(&["frobnicate"]);
     assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());
 }
@@ -122,10 +161,14 @@ fn sizes_durations_and_numbers_are_checked() {
 #[test]
 fn addresses_that_are_not_loopback_need_insecure() {
     let user = User::new();
-    user.run("coordinator --data c --listen 0.0.0.0:0").is_refused(&["0.0.0.0", "--insecure"]);
-    user.run("worker --data w --listen 0.0.0.0:0 --coordinator 127.0.0.1:1").is_refused(&["0.0.0.0", "--insecure"]);
-    user.run("worker --data w --coordinator 192.0.2.1:7700").is_refused(&["192.0.2.1", "--insecure"]);
-    user.run("jobs --coordinator 192.0.2.1:7700").is_refused(&["192.0.2.1", "--insecure"]);
+    user.run("coordinator --data c --listen 0.0.0.0:0")
+        .is_refused(&["0.0.0.0", "--insecure"]);
+    user.run("worker --data w --listen 0.0.0.0:0 --coordinator 127.0.0.1:1")
+        .is_refused(&["0.0.0.0", "--insecure"]);
+    user.run("worker --data w --coordinator 192.0.2.1:7700")
+        .is_refused(&["192.0.2.1", "--insecure"]);
+    user.run("jobs --coordinator 192.0.2.1:7700")
+        .is_refused(&["192.0.2.1", "--insecure"]);
     assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());
 }
 
@@ -134,7 +177,8 @@ fn an_address_in_use_is_refused_before_anything_is_written() {
     let user = User::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("its address").to_string();
-    user.run(&format!("coordinator --data c --listen {address}")).is_refused(&[&address, "in use", "--listen"]);
+    user.run(&format!("coordinator --data c --listen {address}"))
+        .is_refused(&[&address, "in use", "--listen"]);
     assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());
 }
 
@@ -146,9 +190,12 @@ fn a_data_directory_in_use_is_refused_with_the_pid_of_its_user() {
         .is_refused(&["in use", &coordinator.pid().to_string(), "--data"]);
     let worker = user.start("worker --data w");
     common::eventually("the worker is connected", || {
-        user.json("workers --json")["workers"].as_array().is_some_and(|all| all.len() == 1)
+        user.json("workers --json")["workers"]
+            .as_array()
+            .is_some_and(|all| all.len() == 1)
     });
-    user.run("worker --data w").is_refused(&["in use", &worker.pid().to_string(), "--data"]);
+    user.run("worker --data w")
+        .is_refused(&["in use", &worker.pid().to_string(), "--data"]);
 }
 
 #[test]
@@ -166,7 +213,8 @@ fn a_data_directory_that_cannot_be_written_is_refused() {
 #[test]
 fn a_coordinator_that_is_not_there_is_said_with_the_time_tried() {
     let user = User::new();
-    user.run("jobs").is_refused(&["no coordinator", "antipode coordinator"]);
+    user.run("jobs")
+        .is_refused(&["no coordinator", "antipode coordinator"]);
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("its address").to_string();
     drop(free);
@@ -180,7 +228,8 @@ fn a_coordinator_that_is_not_there_is_said_with_the_time_tried() {
 #[test]
 fn unknown_jobs_and_stores_are_refused() {
     let user = User::new();
-    user.run("jobs --data nowhere").is_refused(&["nowhere", "--data"]);
+    user.run("jobs --data nowhere")
+        .is_refused(&["nowhere", "--data"]);
     let (_coordinator, _) = user.coordinator("c");
     user.run("show 99").is_refused(&["99", "antipode jobs"]);
     user.run("show everything").is_refused(&["everything"]);

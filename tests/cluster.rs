@@ -6,16 +6,19 @@ use common::{Process, User, eventually};
 
 /// `growth_cayleypy.json`, row `topspin-9-4`.
 const TOPSPIN_9: [u64; 24] = [
-    1, 3, 6, 12, 24, 46, 88, 168, 322, 613, 1137, 2095, 3745, 6385, 10697, 17134, 24461, 30412, 32269, 27633, 17101,
-    5884, 1112, 92,
+    1, 3, 6, 12, 24, 46, 88, 168, 322, 613, 1137, 2095, 3745, 6385, 10697, 17134, 24461, 30412,
+    32269, 27633, 17101, 5884, 1112, 92,
 ];
 
 fn workers(user: &User, number: usize) -> Vec<Process> {
-    let started: Vec<Process> =
-        (0..number).map(|k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1"))).collect();
+    let started: Vec<Process> = (0..number)
+        .map(|k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1")))
+        .collect();
     eventually("all workers are connected", || {
         let list = user.json("workers --json");
-        let connected = list["workers"].as_array().map_or(0, |all| all.iter().filter(|w| w["connected"] == true).count());
+        let connected = list["workers"].as_array().map_or(0, |all| {
+            all.iter().filter(|w| w["connected"] == true).count()
+        });
         connected == number
     });
     started
@@ -29,8 +32,15 @@ fn one_two_and_three_workers_count_the_same() {
         let _workers = workers(&user, number);
         let report = user.json("submit bfs topspin:9,4 --shards 9 --wait --json");
         let counts: Vec<String> = TOPSPIN_9.iter().map(u64::to_string).collect();
-        assert_eq!(report["counts"], serde_json::json!(counts), "{number} workers");
-        assert_eq!(report["workers"], number, "each worker ran a task: {report}");
+        assert_eq!(
+            report["counts"],
+            serde_json::json!(counts),
+            "{number} workers"
+        );
+        assert_eq!(
+            report["workers"], number,
+            "each worker ran a task: {report}"
+        );
         assert_eq!(report["threads"], number);
     }
 }
@@ -46,7 +56,9 @@ fn a_job_can_be_submitted_watched_listed_and_shown_again() {
     let waiting = user.json(&format!("show {job} --json"));
     assert_eq!(waiting["complete"], false);
     let _workers = workers(&user, 1);
-    eventually("the job is finished", || user.json("show last --json")["state"] == "finished");
+    eventually("the job is finished", || {
+        user.json("show last --json")["state"] == "finished"
+    });
     let shown = user.run(&format!("show {job}"));
     assert_eq!(shown.level_counts(), common::POCKET_LEVELS);
     let again = user.json("submit bfs pocket --wait --json");
@@ -103,9 +115,16 @@ fn the_access_file_is_for_its_user_alone_and_goes_with_the_coordinator() {
     let user = User::new();
     let (coordinator, address) = user.coordinator("coordinator");
     let path = user.path("data-home/antipode/access.json");
-    let mode = std::fs::metadata(&path).expect("the access file").permissions().mode();
+    let mode = std::fs::metadata(&path)
+        .expect("the access file")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert!(std::fs::read_to_string(&path).expect("readable").contains(&address));
+    assert!(
+        std::fs::read_to_string(&path)
+            .expect("readable")
+            .contains(&address)
+    );
     coordinator.signal("TERM");
     let ended = coordinator.finish();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -120,9 +139,14 @@ fn a_coordinator_comes_back_with_its_jobs_and_its_workers() {
     user.json("submit bfs lrx:7 --wait --json");
     coordinator.signal("TERM");
     coordinator.finish();
-    let mut second = user.start(&format!("coordinator --data coordinator --listen {address}"));
+    let mut second = user.start(&format!(
+        "coordinator --data coordinator --listen {address}"
+    ));
     second.wait_for_line("access file");
     assert_eq!(user.json("show 1 --json")["state"], "finished");
     let report = user.json("submit bfs lrx:8 --wait --json");
-    assert_eq!(report["states"], "40320", "the worker outlived the coordinator and went on");
+    assert_eq!(
+        report["states"], "40320",
+        "the worker outlived the coordinator and went on"
+    );
 }

@@ -11,18 +11,28 @@ fn needs() -> BTreeMap<String, BTreeSet<String>> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
     let text = |value: &Value| value.as_str().expect("a string").to_string();
     let list = |value: &Value| value.as_array().expect("a list").clone();
-    let names: BTreeMap<String, String> =
-        list(&metadata["packages"]).iter().map(|p| (text(&p["id"]), text(&p["name"]))).collect();
+    let names: BTreeMap<String, String> = list(&metadata["packages"])
+        .iter()
+        .map(|p| (text(&p["id"]), text(&p["name"])))
+        .collect();
     let direct: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])
         .iter()
         .map(|node| {
             let used = list(&node["deps"])
                 .iter()
-                .filter(|dep| list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()))
+                .filter(|dep| {
+                    list(&dep["dep_kinds"])
+                        .iter()
+                        .any(|kind| kind["kind"].is_null())
+                })
                 .map(|dep| text(&dep["pkg"]))
                 .collect();
             (text(&node["id"]), used)
@@ -41,23 +51,39 @@ fn needs() -> BTreeMap<String, BTreeSet<String>> {
                     }
                 }
             }
-            (name.clone(), reached.iter().map(|id| names[id].clone()).collect())
+            (
+                name.clone(),
+                reached.iter().map(|id| names[id].clone()).collect(),
+            )
         })
         .collect()
 }
 
 /// Our own crates that `package` needs.
 fn ours(needs: &BTreeMap<String, BTreeSet<String>>, package: &str) -> Vec<String> {
-    needs[package].iter().filter(|name| name.starts_with("antipode")).cloned().collect()
+    needs[package]
+        .iter()
+        .filter(|name| name.starts_with("antipode"))
+        .cloned()
+        .collect()
 }
 
 #[test]
 fn the_rooms_know_only_whom_they_may_know() {
     let needs = needs();
     assert_eq!(ours(&needs, "antipode-solver-core"), [""; 0]);
-    assert!(!needs["antipode-coordinator"].contains("antipode-worker"), "coordinator must not know worker");
-    assert!(!needs["antipode-worker"].contains("antipode-coordinator"), "worker must not know coordinator");
-    assert!(!needs["antipode-worker"].contains("antipode-coordinator-core"), "worker must not know the core");
+    assert!(
+        !needs["antipode-coordinator"].contains("antipode-worker"),
+        "coordinator must not know worker"
+    );
+    assert!(
+        !needs["antipode-worker"].contains("antipode-coordinator"),
+        "worker must not know coordinator"
+    );
+    assert!(
+        !needs["antipode-worker"].contains("antipode-coordinator-core"),
+        "worker must not know the core"
+    );
     assert!(!needs["antipode-proto"].contains("antipode-worker"));
     assert!(!needs["antipode-proto"].contains("antipode-coordinator"));
 }
@@ -65,9 +91,16 @@ fn the_rooms_know_only_whom_they_may_know() {
 #[test]
 fn the_core_and_the_mathematics_do_no_io() {
     let needs = needs();
-    for package in ["antipode-coordinator-core", "antipode-solver-core", "antipode-ids"] {
+    for package in [
+        "antipode-coordinator-core",
+        "antipode-solver-core",
+        "antipode-ids",
+    ] {
         for forbidden in ["tokio", "tonic", "redb", "prost"] {
-            assert!(!needs[package].contains(forbidden), "{package} must not need {forbidden}");
+            assert!(
+                !needs[package].contains(forbidden),
+                "{package} must not need {forbidden}"
+            );
         }
     }
 }

@@ -16,8 +16,14 @@ fn the_first_command_prints_the_fifteen_levels_of_the_pocket_cube() {
     for part in ["diameter", "14", "antipodes", "276", "3674160"] {
         assert!(output.stdout.contains(part), "{part}: {output:?}");
     }
-    assert!(output.stderr.contains("store: "), "it must say where: {output:?}");
-    assert!(!output.stdout.contains('\u{1b}'), "no colours where there is no terminal");
+    assert!(
+        output.stderr.contains("store: "),
+        "it must say where: {output:?}"
+    );
+    assert!(
+        !output.stdout.contains('\u{1b}'),
+        "no colours where there is no terminal"
+    );
 }
 
 #[test]
@@ -29,7 +35,13 @@ fn a_finished_job_asked_again_prints_the_stored_answer_and_fresh_computes_it_aga
     let stored = again.json();
     assert!(stored["cached"].is_string(), "{stored}");
     assert!(again.stderr.contains("stored answer"), "{again:?}");
-    for field in ["counts", "level_digests", "antipodes", "fingerprint", "diameter"] {
+    for field in [
+        "counts",
+        "level_digests",
+        "antipodes",
+        "fingerprint",
+        "diameter",
+    ] {
         assert_eq!(first[field], stored[field], "{field}");
     }
     let fresh = user.json("run bfs topspin:7,4 --data store --json --fresh");
@@ -41,11 +53,21 @@ fn a_finished_job_asked_again_prints_the_stored_answer_and_fresh_computes_it_aga
 fn a_stored_answer_that_lists_less_than_asked_is_computed_again() {
     let user = User::new();
     let few = user.json("run bfs topspin:7,4 --data store --json --antipodes 1");
-    assert_eq!(few["antipodes"]["examples"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        few["antipodes"]["examples"].as_array().map(Vec::len),
+        Some(1)
+    );
     let all = user.json("run bfs topspin:7,4 --data store --json --antipodes 4");
-    assert_eq!(all["antipodes"]["examples"].as_array().map(Vec::len), Some(4), "{all}");
+    assert_eq!(
+        all["antipodes"]["examples"].as_array().map(Vec::len),
+        Some(4),
+        "{all}"
+    );
     let fewer = user.json("run bfs topspin:7,4 --data store --json --antipodes 2");
-    assert_eq!(fewer["antipodes"]["examples"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        fewer["antipodes"]["examples"].as_array().map(Vec::len),
+        Some(2)
+    );
     assert!(fewer["cached"].is_string());
 }
 
@@ -59,7 +81,10 @@ fn after_ctrl_c_the_same_command_goes_on_and_the_answer_is_the_same() {
     process.signal("INT");
     let stopped = process.finish();
     assert_eq!(stopped.code, Some(130), "{stopped:?}");
-    assert!(stopped.stdout.is_empty() && stopped.stderr.contains("to go on"), "{stopped:?}");
+    assert!(
+        stopped.stdout.is_empty() && stopped.stderr.contains("to go on"),
+        "{stopped:?}"
+    );
     let jobs = user.json("jobs --data store --json");
     assert_eq!(jobs["jobs"][0]["state"], "paused", "{jobs}");
 
@@ -103,7 +128,8 @@ fn a_job_whose_folder_is_in_use_is_refused_with_the_pid_of_its_user() {
     let command = "run bfs lrx:11 --data store --json --threads 1";
     let mut first = user.start(command);
     first.wait_for_level(1);
-    user.run(command).is_refused(&["in use", &first.pid().to_string()]);
+    user.run(command)
+        .is_refused(&["in use", &first.pid().to_string()]);
 }
 
 #[test]
@@ -127,8 +153,15 @@ fn a_depth_limit_gives_the_deepest_level_and_claims_nothing_more() {
 fn counts_do_not_depend_on_threads_shards_kernel_or_memory() {
     let user = User::new();
     let expected = user.json("run bfs topspin:9,4 --data whole --json");
-    for (k, flags) in
-        ["--threads 1", "--threads 3", "--shards 50", "--kernel portable", "--memory 300KB --shards 60"].iter().enumerate()
+    for (k, flags) in [
+        "--threads 1",
+        "--threads 3",
+        "--shards 50",
+        "--kernel portable",
+        "--memory 300KB --shards 60",
+    ]
+    .iter()
+    .enumerate()
     {
         let report = user.json(&format!("run bfs topspin:9,4 --data d{k} --json {flags}"));
         assert_eq!(report["counts"], expected["counts"], "{flags}");
@@ -142,15 +175,23 @@ fn antipodes_come_with_words_that_lead_there() {
     let puzzle = user.json("puzzle show topspin:8,4 --json");
     let report = user.json("run bfs topspin:8,4 --json --antipodes 5");
     assert_eq!(report["antipodes"]["count"], "16");
-    let examples = report["antipodes"]["examples"].as_array().expect("examples");
+    let examples = report["antipodes"]["examples"]
+        .as_array()
+        .expect("examples");
     assert_eq!(examples.len(), 5);
     for example in examples {
         let mut state: Vec<u64> = (0..8).collect();
         for name in example["word"].as_array().expect("a word") {
             let generators = puzzle["generators"].as_array().expect("generators");
-            let generator = generators.iter().find(|g| g["name"] == *name).expect("a generator of the puzzle");
+            let generator = generators
+                .iter()
+                .find(|g| g["name"] == *name)
+                .expect("a generator of the puzzle");
             let images = generator["images"].as_array().expect("images");
-            state = images.iter().map(|image| state[image.as_u64().expect("a number") as usize]).collect();
+            state = images
+                .iter()
+                .map(|image| state[image.as_u64().expect("a number") as usize])
+                .collect();
         }
         assert_eq!(example["word"].as_array().map(Vec::len), Some(22));
         assert_eq!(example["state"], serde_json::json!(state));

@@ -26,7 +26,9 @@ pub fn check(flag: &str, text: &str, insecure: bool) -> Result<SocketAddr, Failu
         )));
     }
     addresses.first().copied().ok_or_else(|| {
-        Failure::input(format!("{flag} {text} names no address; write HOST:PORT, e.g. {DEFAULT_COORDINATOR}"))
+        Failure::input(format!(
+            "{flag} {text} names no address; write HOST:PORT, e.g. {DEFAULT_COORDINATOR}"
+        ))
     })
 }
 
@@ -38,9 +40,19 @@ mod tests {
     fn only_loopback_goes_without_insecure() {
         assert!(check("--listen", "127.0.0.1:0", false).is_ok());
         assert!(check("--listen", "[::1]:7700", false).is_ok());
-        let refused = check("--listen", "0.0.0.0:7700", false).unwrap_err().to_string();
-        assert!(refused.contains("--insecure") && refused.contains("0.0.0.0"), "{refused}");
+        let refused = check("--listen", "0.0.0.0:7700", false)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("--insecure") && refused.contains("0.0.0.0"),
+            "{refused}"
+        );
         assert!(check("--listen", "0.0.0.0:7700", true).is_ok());
-        assert!(check("--listen", "7700", false).unwrap_err().to_string().contains("HOST:PORT"));
+        assert!(
+            check("--listen", "7700", false)
+                .unwrap_err()
+                .to_string()
+                .contains("HOST:PORT")
+        );
     }
 }

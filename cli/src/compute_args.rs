@@ -31,16 +31,22 @@ impl ComputeArgs {
     /// Number of threads: as told, or those of the machine (or of the control group we are in).
     pub fn threads(&self) -> u32 {
         self.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+            std::thread::available_parallelism()
+                .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
         })
     }
 
     /// A pool of that many threads, for what computes without a worker.
     pub fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
         let threads = self.threads();
-        rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build().map_err(|error| {
-            Failure::input(format!("{threads} threads cannot be started: {error}; ask for fewer with --threads"))
-        })
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads as usize)
+            .build()
+            .map_err(|error| {
+                Failure::input(format!(
+                    "{threads} threads cannot be started: {error}; ask for fewer with --threads"
+                ))
+            })
     }
 
     /// Bytes allowed for frontiers.
@@ -51,7 +57,9 @@ impl ComputeArgs {
     /// The kernel, refused here if the processor does not have it.
     pub fn kernel(&self) -> Result<KernelChoice, Failure> {
         let missing = |name: &str| {
-            Failure::input(format!("--kernel {name}: this processor has no {name}; use --kernel auto"))
+            Failure::input(format!(
+                "--kernel {name}: this processor has no {name}; use --kernel auto"
+            ))
         };
         match self.kernel {
             KernelArg::Auto => Ok(KernelChoice::Auto),

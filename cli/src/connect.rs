@@ -29,7 +29,11 @@ impl CoordinatorArgs {
         }
         match access::read()? {
             Some(access) => {
-                address::check("the access file's address", &access.address, self.insecure || access.insecure)?;
+                address::check(
+                    "the access file's address",
+                    &access.address,
+                    self.insecure || access.insecure,
+                )?;
                 Ok(access.address)
             }
             None => Err(Failure::input(format!(

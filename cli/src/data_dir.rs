@@ -16,7 +16,9 @@ pub fn per_user() -> PathBuf {
 pub fn resolve(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let dir = given.map_or_else(per_user, Path::to_path_buf);
     if dir.as_os_str().is_empty() {
-        return Err(Failure::input("--data is empty; name a directory, e.g. --data ./antipode-data"));
+        return Err(Failure::input(
+            "--data is empty; name a directory, e.g. --data ./antipode-data",
+        ));
     }
     if dir.exists() && !dir.is_dir() {
         return Err(Failure::input(format!(
@@ -36,8 +38,11 @@ pub fn create(dir: &Path) -> Result<(), Failure> {
         ))
     };
     std::fs::create_dir_all(dir).map_err(refuse)?;
-    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
-        .map_err(|error| refuse(error.into()))
+    rustix::fs::access(
+        dir,
+        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+    )
+    .map_err(|error| refuse(error.into()))
 }
 
 /// Free bytes for us where `dir` is or will be; `None` where the system does not say.

@@ -98,3 +98,20 @@ impl From<ClientError> for Failure {
         }
     }
 }
+
+impl From<antipode_coordinator::OpenError> for Failure {
+    fn from(error: antipode_coordinator::OpenError) -> Failure {
+        // In use, unwritable, of a newer format, damaged: the user chooses another directory or program.
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<antipode_worker::StartError> for Failure {
+    fn from(error: antipode_worker::StartError) -> Failure {
+        match error {
+            antipode_worker::StartError::Internal(what) => Failure::Internal(what),
+            // All others are about a directory, an address, a version or a flag.
+            _ => Failure::Input(error.to_string()),
+        }
+    }
+}

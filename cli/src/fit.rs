@@ -81,7 +81,8 @@ impl Need {
         if self.memory_bytes <= have.memory_bytes && self.disk_bytes <= disk {
             return Verdict::InMemory;
         }
-        if self.out_of_core_memory_bytes <= have.memory_bytes && self.out_of_core_disk_bytes <= disk {
+        if self.out_of_core_memory_bytes <= have.memory_bytes && self.out_of_core_disk_bytes <= disk
+        {
             return Verdict::OutOfCore;
         }
         Verdict::TooLarge(format!(
@@ -106,10 +107,14 @@ impl Need {
             ));
         }
         if self.out_of_core_disk_bytes > disk {
-            ways.push(format!("name a --data directory with {} free", show(self.out_of_core_disk_bytes)));
+            ways.push(format!(
+                "name a --data directory with {} free",
+                show(self.out_of_core_disk_bytes)
+            ));
         }
         let bitmaps = u64::from(self.bitmaps) + 1;
-        let bytes = (have.memory_bytes / bitmaps).max((disk / 3).min(have.memory_bytes.saturating_mul(64)));
+        let bytes =
+            (have.memory_bytes / bitmaps).max((disk / 3).min(have.memory_bytes.saturating_mul(64)));
         format!(
             "To make it fit, {}; as it is, a graph of about {} states would fit",
             ways.join(" and "),
@@ -126,7 +131,12 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
         .iter()
         .enumerate()
         .map(|(shard, sources)| {
-            let inputs: u64 = sources.iter().map(|&s| s as usize).filter(|&s| s != shard).map(bytes).sum();
+            let inputs: u64 = sources
+                .iter()
+                .map(|&s| s as usize)
+                .filter(|&s| s != shard)
+                .map(bytes)
+                .sum();
             inputs + 3 * bytes(shard)
         })
         .max()
@@ -137,9 +147,10 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
 pub fn refuse_if_too_large(spec: &BfsSpec, space: &SpaceDef, have: &Have) -> Result<(), Failure> {
     match Need::of(spec, space).verdict(have) {
         Verdict::InMemory | Verdict::OutOfCore => Ok(()),
-        Verdict::TooLarge(why) => {
-            Err(Failure::input(format!("{} is too large for this machine: {why}", spec.puzzle.name())))
-        }
+        Verdict::TooLarge(why) => Err(Failure::input(format!(
+            "{} is too large for this machine: {why}",
+            spec.puzzle.name()
+        ))),
     }
 }
 
@@ -161,12 +172,24 @@ mod tests {
 
     #[test]
     fn memory_is_preferred_then_disk_and_a_refusal_says_what_is_missing() {
-        let have = Have { memory_bytes: 1 << 30, disk_bytes: Some(10 << 30) };
-        assert_eq!(need(1 << 29, 1 << 20, 1 << 29).verdict(&have), Verdict::InMemory);
-        assert_eq!(need(4 << 30, 1 << 20, 4 << 30).verdict(&have), Verdict::OutOfCore);
+        let have = Have {
+            memory_bytes: 1 << 30,
+            disk_bytes: Some(10 << 30),
+        };
+        assert_eq!(
+            need(1 << 29, 1 << 20, 1 << 29).verdict(&have),
+            Verdict::InMemory
+        );
+        assert_eq!(
+            need(4 << 30, 1 << 20, 4 << 30).verdict(&have),
+            Verdict::OutOfCore
+        );
         let Verdict::TooLarge(text) = need(40 << 30, 1 << 20, 40 << 30).verdict(&have) else {
             panic!("40 GiB do not fit 10 GiB of disk");
         };
-        assert!(text.contains("40.0 GiB") && text.contains("--data"), "{text}");
+        assert!(
+            text.contains("40.0 GiB") && text.contains("--data"),
+            "{text}"
+        );
     }
 }

@@ -40,7 +40,9 @@ pub async fn follow(
 pub fn is_at_rest(state: &JobState) -> bool {
     match state {
         JobState::Queued | JobState::Running | JobState::Stalled { .. } => false,
-        JobState::Paused | JobState::Finished | JobState::Failed { .. } | JobState::Cancelled => true,
+        JobState::Paused | JobState::Finished | JobState::Failed { .. } | JobState::Cancelled => {
+            true
+        }
     }
 }
 
@@ -48,10 +50,18 @@ pub fn is_at_rest(state: &JobState) -> bool {
 pub fn outcome(status: &JobStatus) -> Result<(), Failure> {
     let job = status.job;
     match &status.state {
-        JobState::Failed { reason, internal: true } => Err(Failure::Internal(format!("job {job}: {reason}"))),
-        JobState::Failed { reason, internal: false } => Err(Failure::other(format!("job {job} failed: {reason}"))),
+        JobState::Failed {
+            reason,
+            internal: true,
+        } => Err(Failure::Internal(format!("job {job}: {reason}"))),
+        JobState::Failed {
+            reason,
+            internal: false,
+        } => Err(Failure::other(format!("job {job} failed: {reason}"))),
         JobState::Cancelled => Err(Failure::other(format!("job {job} was cancelled"))),
         JobState::Paused => Err(Failure::other(format!("job {job} is paused"))),
-        JobState::Finished | JobState::Queued | JobState::Running | JobState::Stalled { .. } => Ok(()),
+        JobState::Finished | JobState::Queued | JobState::Running | JobState::Stalled { .. } => {
+            Ok(())
+        }
     }
 }

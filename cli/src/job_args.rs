@@ -45,7 +45,11 @@ impl JobArgs {
                 KeepArg::Result => Keep::Result,
                 KeepArg::Frontiers => Keep::Frontiers,
             },
-            layout: LayoutOptions { min_shards: self.shards, depth: self.depth, ..LayoutOptions::default() },
+            layout: LayoutOptions {
+                min_shards: self.shards,
+                depth: self.depth,
+                ..LayoutOptions::default()
+            },
         }
     }
 }

@@ -19,13 +19,19 @@ pub struct LogArgs {
 pub fn start(args: &LogArgs, default: &str) -> Result<(), Failure> {
     let text = args.log.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(text).map_err(|error| {
-        Failure::input(format!("--log {text}: {error}; use error, warn, info, debug or trace"))
+        Failure::input(format!(
+            "--log {text}: {error}; use error, warn, info, debug or trace"
+        ))
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     let started = if args.log_json {
         builder.json().try_init()
     } else {
-        builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init()
+        builder
+            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .try_init()
     };
     started.map_err(|error| Failure::other(format!("logging cannot be started: {error}")))
 }

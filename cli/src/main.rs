@@ -26,7 +26,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 fn main() -> ExitCode {
-    let call = cmd::Call { started: Instant::now(), command: cmd::command_line() };
+    let call = cmd::Call {
+        started: Instant::now(),
+        command: cmd::command_line(),
+    };
     let arguments = cmd::Arguments::parse();
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| cmd::dispatch(arguments, &call)));
     match outcome {

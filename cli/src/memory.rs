@@ -7,7 +7,9 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{text}' is not a size; write it like 8GiB, 500MB or 1073741824");
     let size: ByteSize = text.parse().map_err(|_| wrong())?;
     if size.as_u64() == 0 {
-        return Err(format!("'{text}' is no memory at all; write a size like 8GiB"));
+        return Err(format!(
+            "'{text}' is no memory at all; write a size like 8GiB"
+        ));
     }
     Ok(size.as_u64())
 }
@@ -45,14 +47,23 @@ pub fn forget_own_peak() {
 /// What a control group (container, Slurm, systemd) leaves to us.
 fn container_bytes() -> Option<u64> {
     let read = |name: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()
+        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
     };
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
 fn kib_line(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with(key))?;
-    let kib: u64 = line[key.len()..].trim().trim_end_matches("kB").trim().parse().ok()?;
+    let kib: u64 = line[key.len()..]
+        .trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse()
+        .ok()?;
     kib.checked_mul(1024)
 }
 
@@ -71,7 +82,10 @@ mod tests {
 
     #[test]
     fn the_line_of_a_proc_file_is_found() {
-        assert_eq!(kib_line("A: 1 kB\nMemAvailable:   20 kB\n", "MemAvailable:"), Some(20_480));
+        assert_eq!(
+            kib_line("A: 1 kB\nMemAvailable:   20 kB\n", "MemAvailable:"),
+            Some(20_480)
+        );
         assert_eq!(kib_line("A: 1 kB\n", "MemAvailable:"), None);
     }
 }

@@ -83,7 +83,11 @@ impl Progress {
         let counted = report::sum(status) + u128::from(status.partial);
         let (began, before) = *self.began.get_or_insert((Instant::now(), counted));
         let seconds = began.elapsed().as_secs_f64();
-        let rate = if seconds > 0.0 { counted.saturating_sub(before) as f64 / seconds } else { 0.0 };
+        let rate = if seconds > 0.0 {
+            counted.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        };
         let (of, left) = match self.total {
             Some(total) if total > 0 => {
                 let part = (counted as f64 / total as f64).clamp(0.0, 1.0);

@@ -51,31 +51,13 @@ impl PuzzleArgs {
         };
         match self.puzzle.to_str() {
             Some(spec) if puzzle::is_known(spec) => Ok(puzzle::resolve(spec, &options)?),
-            Some(spec) if !looks_like_a_file(spec) => puzzle::resolve(spec, &options).map_err(|error| {
-                Failure::input(format!("{error} (and there is no file called {spec})"))
-            }),
+            Some(spec) if !looks_like_a_file(spec) => {
+                puzzle::resolve(spec, &options).map_err(|error| {
+                    Failure::input(format!("{error} (and there is no file called {spec})"))
+                })
+            }
             _ => load_file(Path::new(&self.puzzle), &options),
         }
-    }
-
-    /// The puzzle and its flags as a user would type them again.
-    pub fn typed(&self) -> String {
-        let mut words = vec![quoted(&self.puzzle)];
-        let flags = [
-            ("--metric", &self.metric),
-            ("--moves", &self.moves),
-            ("--root", &self.root),
-            ("--orbits", &self.orbits),
-        ];
-        for (flag, value) in flags {
-            if let Some(value) = value {
-                words.push(format!("{flag} {}", quoted(OsStr::new(value))));
-            }
-        }
-        if self.colours {
-            words.push("--colours".into());
-        }
-        words.join(" ")
     }
 }
 
@@ -92,7 +74,9 @@ pub fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure
     };
     let about = std::fs::metadata(path).map_err(unreadable)?;
     if about.is_dir() {
-        return Err(Failure::input(format!("{shown} is a directory; name a puzzle file in it")));
+        return Err(Failure::input(format!(
+            "{shown} is a directory; name a puzzle file in it"
+        )));
     }
     if about.len() > FILE_LIMIT_BYTES {
         return Err(too_large(path, about.len()));

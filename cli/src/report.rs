@@ -123,7 +123,10 @@ pub struct Asked {
 /// Date and time (UTC) of a number of seconds since 1970.
 pub fn date(unix_seconds: u64) -> String {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(unix_seconds));
-    time.map_or_else(|| "unknown".into(), |t| humantime::format_rfc3339_seconds(t).to_string())
+    time.map_or_else(
+        || "unknown".into(),
+        |t| humantime::format_rfc3339_seconds(t).to_string(),
+    )
 }
 
 /// A job's state in one word, and why where there is something to say.
@@ -131,7 +134,9 @@ pub fn state_words(state: &JobState) -> (&'static str, Option<String>) {
     match state {
         JobState::Queued => ("queued", None),
         JobState::Running => ("running", None),
-        JobState::Stalled { since, reason } => ("stalled", Some(format!("since {}: {reason}", date(*since)))),
+        JobState::Stalled { since, reason } => {
+            ("stalled", Some(format!("since {}: {reason}", date(*since))))
+        }
         JobState::Paused => ("paused", None),
         JobState::Finished => ("finished", None),
         JobState::Failed { reason, .. } => ("failed", Some(reason.clone())),
@@ -141,7 +146,11 @@ pub fn state_words(state: &JobState) -> (&'static str, Option<String>) {
 
 /// Sum of the finished levels.
 pub fn sum(status: &JobStatus) -> u128 {
-    status.levels.iter().map(|level| u128::from(level.count)).sum()
+    status
+        .levels
+        .iter()
+        .map(|level| u128::from(level.count))
+        .sum()
 }
 
 impl BfsReport {
@@ -164,7 +173,9 @@ impl BfsReport {
         }
         let deepest = status.levels.last().map(|level| level.level);
         let run_seconds = status.run_time.as_secs_f64();
-        let seconds = asked.elapsed.map_or(run_seconds, |elapsed| elapsed.as_secs_f64());
+        let seconds = asked
+            .elapsed
+            .map_or(run_seconds, |elapsed| elapsed.as_secs_f64());
         // A stored answer was not computed in the time it took to print it.
         let rate_seconds = if asked.cached { run_seconds } else { seconds };
         let (state, reason) = state_words(&status.state);
@@ -181,7 +192,11 @@ impl BfsReport {
             group_order: space.group_order.clone(),
             states: space.states.clone(),
             states_proof: space.states_proof.clone(),
-            counts: status.levels.iter().map(|level| level.count.to_string()).collect(),
+            counts: status
+                .levels
+                .iter()
+                .map(|level| level.count.to_string())
+                .collect(),
             eccentricity: deepest.filter(|_| complete),
             diameter: deepest.filter(|_| complete && is_proved_transitive(puzzle, status)),
             antipodes: complete.then(|| antipodes(status, asked)),
@@ -189,7 +204,11 @@ impl BfsReport {
             deepest_level: deepest.filter(|_| !complete),
             check: check(status, complete),
             certificates: Certificates {
-                predecessors: status.levels.iter().map(|l| l.certificate.predecessors).sum(),
+                predecessors: status
+                    .levels
+                    .iter()
+                    .map(|l| l.certificate.predecessors)
+                    .sum(),
                 successors: status.levels.iter().map(|l| l.certificate.successors).sum(),
             },
             engine: EngineReport {
@@ -205,13 +224,27 @@ impl BfsReport {
                 tasks_kept: resumed.tasks_kept,
                 tasks_redone: resumed.tasks_redone,
             }),
-            level_digests: status.levels.iter().map(|level| level.digest.to_string()).collect(),
-            fetched_bytes: status.levels.iter().map(|level| level.fetched_bytes).collect(),
+            level_digests: status
+                .levels
+                .iter()
+                .map(|level| level.digest.to_string())
+                .collect(),
+            fetched_bytes: status
+                .levels
+                .iter()
+                .map(|level| level.fetched_bytes)
+                .collect(),
             seconds,
             engine_seconds: status.engine_time.as_secs_f64(),
-            states_per_second: if rate_seconds > 0.0 { total as f64 / rate_seconds } else { 0.0 },
+            states_per_second: if rate_seconds > 0.0 {
+                total as f64 / rate_seconds
+            } else {
+                0.0
+            },
             peak_memory_bytes: peak_memory(status, asked),
-            cached: asked.cached.then(|| date(status.finished_at.unwrap_or(status.submitted_at))),
+            cached: asked
+                .cached
+                .then(|| date(status.finished_at.unwrap_or(status.submitted_at))),
             version: VERSION,
             commit: COMMIT,
             command: asked.command.clone(),
@@ -231,17 +264,27 @@ fn antipodes(status: &JobStatus, asked: &Asked) -> Antipodes {
     let generators = status.definition.spec.puzzle.generators();
     let limit = asked.antipodes.map_or(usize::MAX, |n| n as usize);
     let name = |&g: &u16| {
-        generators.get(usize::from(g)).map_or_else(|| format!("generator {g}"), |g| g.name.clone())
+        generators
+            .get(usize::from(g))
+            .map_or_else(|| format!("generator {g}"), |g| g.name.clone())
     };
     Antipodes {
-        count: status.levels.last().map_or(0, |level| level.count).to_string(),
+        count: status
+            .levels
+            .last()
+            .map_or(0, |level| level.count)
+            .to_string(),
         examples: status
             .antipodes
             .iter()
             .take(limit)
             .map(|antipode| Example {
                 state: antipode.state.to_vec(),
-                word: antipode.word.as_ref().ok().map(|word| word.iter().map(name).collect()),
+                word: antipode
+                    .word
+                    .as_ref()
+                    .ok()
+                    .map(|word| word.iter().map(name).collect()),
                 word_missing: antipode.word.as_ref().err().cloned(),
             })
             .collect(),
@@ -252,7 +295,10 @@ fn check(status: &JobStatus, complete: bool) -> String {
     let space = &status.definition.space;
     match (&space.states, complete) {
         (Some(states), true) => {
-            format!("the levels sum to {states}, the number of states known without the search ({})", space.states_proof)
+            format!(
+                "the levels sum to {states}, the number of states known without the search ({})",
+                space.states_proof
+            )
         }
         (None, true) => format!("none of the sum: {}", space.states_proof),
         (_, false) => "none of the sum: the search is not complete".into(),
@@ -263,7 +309,10 @@ fn peak_memory(status: &JobStatus, asked: &Asked) -> PeakMemory {
     let mut processes: Vec<ProcessMemory> = status
         .peak_memory
         .iter()
-        .map(|(name, bytes)| ProcessMemory { name: name.clone(), bytes: *bytes })
+        .map(|(name, bytes)| ProcessMemory {
+            name: name.clone(),
+            bytes: *bytes,
+        })
         .collect();
     if let Some(own) = asked.own_peak_bytes {
         let name = match processes.as_slice() {
@@ -272,5 +321,8 @@ fn peak_memory(status: &JobStatus, asked: &Asked) -> PeakMemory {
         };
         processes = vec![ProcessMemory { name, bytes: own }];
     }
-    PeakMemory { sum: processes.iter().map(|p| p.bytes).sum(), processes }
+    PeakMemory {
+        sum: processes.iter().map(|p| p.bytes).sum(),
+        processes,
+    }
 }

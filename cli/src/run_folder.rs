@@ -13,12 +13,18 @@ pub struct RunFolder {
 impl RunFolder {
     /// The folder of `spec` under `data`. What is only a matter of listing (`--antipodes`, `--keep`) does not change it.
     pub fn of(data: &Path, spec: &BfsSpec) -> RunFolder {
-        let moves: Vec<(&str, &[u16])> =
-            spec.puzzle.generators().iter().map(|g| (g.name.as_str(), g.perm.images())).collect();
+        let moves: Vec<(&str, &[u16])> = spec
+            .puzzle
+            .generators()
+            .iter()
+            .map(|g| (g.name.as_str(), g.perm.images()))
+            .collect();
         let question = serde_json::json!([moves, spec.puzzle.roots(), spec.depth, spec.layout]);
         let hash = blake3::hash(question.to_string().as_bytes()).to_hex();
         let name = format!("{}-{}", slug(spec.puzzle.name()), &hash[..12]);
-        RunFolder { path: all(data).join(name) }
+        RunFolder {
+            path: all(data).join(name),
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -41,11 +47,26 @@ pub fn all(data: &Path) -> PathBuf {
 
 /// The name of a puzzle or of its file, as a folder may be called.
 fn slug(name: &str) -> String {
-    let stem = Path::new(name).file_name().map_or(name.into(), |n| n.to_string_lossy());
-    let text: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).take(40).collect();
+    let stem = Path::new(name)
+        .file_name()
+        .map_or(name.into(), |n| n.to_string_lossy());
+    let text: String = stem
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
     let text = text.trim_matches('-');
-    if text.is_empty() { "puzzle".into() } else { text.into() }
+    if text.is_empty() {
+        "puzzle".into()
+    } else {
+        text.into()
+    }
 }
 
 #[cfg(test)]

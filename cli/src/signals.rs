@@ -11,8 +11,13 @@ pub struct Signals {
 
 impl Signals {
     pub fn new() -> Result<Signals, Failure> {
-        let listen = |kind| signal(kind).map_err(|e| Failure::other(format!("signals cannot be caught: {e}")));
-        Ok(Signals { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        let listen = |kind| {
+            signal(kind).map_err(|e| Failure::other(format!("signals cannot be caught: {e}")))
+        };
+        Ok(Signals {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
     }
 
     /// The number of the next signal: 2 or 15.

@@ -27,7 +27,9 @@ pub struct Output {
 
 impl User {
     pub fn new() -> User {
-        User { home: tempfile::tempdir().expect("a temporary directory") }
+        User {
+            home: tempfile::tempdir().expect("a temporary directory"),
+        }
     }
 
     /// A path in the user's home.
@@ -105,7 +107,12 @@ impl User {
     pub fn coordinator(&self, data: &str) -> (Process, String) {
         let mut process = self.start(&format!("coordinator --data {data} --listen 127.0.0.1:0"));
         let line = process.wait_for_line("coordinator listening on ");
-        let address = line.split_whitespace().nth(3).expect("an address").trim_end_matches(',').to_string();
+        let address = line
+            .split_whitespace()
+            .nth(3)
+            .expect("an address")
+            .trim_end_matches(',')
+            .to_string();
         process.wait_for_line("access file");
         (process, address)
     }
@@ -127,7 +134,10 @@ impl Output {
             .lines()
             .skip(1)
             .map_while(|line| {
-                let cells: Vec<u64> = line.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
+                let cells: Vec<u64> = line
+                    .split_whitespace()
+                    .filter_map(|cell| cell.parse().ok())
+                    .collect();
                 (cells.len() == 3).then(|| cells[1])
             })
             .collect()
@@ -139,7 +149,11 @@ impl Output {
         assert_eq!(self.code, Some(2), "{self:?}");
         assert!(self.stdout.is_empty(), "nothing on stdout: {self:?}");
         for part in parts {
-            assert!(self.stderr.contains(part), "the message must say '{part}': {}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "the message must say '{part}': {}",
+                self.stderr
+            );
         }
     }
 }
@@ -165,12 +179,21 @@ impl Process {
         let (sender, stderr) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(err).split(b'\n').map_while(Result::ok) {
-                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                if sender
+                    .send(String::from_utf8_lossy(&line).into_owned())
+                    .is_err()
+                {
                     break;
                 }
             }
         });
-        Process { child, shown, stderr, said: String::new(), stdout: Some(stdout) }
+        Process {
+            child,
+            shown,
+            stderr,
+            said: String::new(),
+            stdout: Some(stdout),
+        }
     }
 
     /// Its process id.
@@ -197,7 +220,10 @@ impl Process {
     fn wait_for(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.stderr.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .stderr
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(line) => {
                     self.said.push_str(&line);
                     self.said.push('\n');
@@ -205,9 +231,14 @@ impl Process {
                         return line;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => panic!("{}: no '{what}' in time; said: {}", self.shown, self.said),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("{}: no '{what}' in time; said: {}", self.shown, self.said)
+                }
                 Err(RecvTimeoutError::Disconnected) => {
-                    panic!("{}: ended without '{what}'; said: {}", self.shown, self.said)
+                    panic!(
+                        "{}: ended without '{what}'; said: {}",
+                        self.shown, self.said
+                    )
                 }
             }
         }
@@ -229,12 +260,20 @@ impl Process {
     #[track_caller]
     pub fn finish(mut self) -> Output {
         let status = self.wait();
-        let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let stdout = self
+            .stdout
+            .take()
+            .and_then(|reader| reader.join().ok())
+            .unwrap_or_default();
         while let Ok(line) = self.stderr.recv_timeout(PATIENCE) {
             self.said.push_str(&line);
             self.said.push('\n');
         }
-        Output { code: status.code(), stdout, stderr: std::mem::take(&mut self.said) }
+        Output {
+            code: status.code(),
+            stdout,
+            stderr: std::mem::take(&mut self.said),
+        }
     }
 
     #[track_caller]
@@ -245,7 +284,12 @@ impl Process {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
                 return status;
             }
-            assert!(Instant::now() < deadline, "{} does not end; said: {}", self.shown, self.said);
+            assert!(
+                Instant::now() < deadline,
+                "{} does not end; said: {}",
+                self.shown,
+                self.said
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }

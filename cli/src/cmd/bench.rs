@@ -46,27 +46,51 @@ struct Graph {
 
 impl Graph {
     const fn new(name: &'static str, spec: &'static str, states: u64) -> Graph {
-        Graph { name, spec, metric: None, moves: None, orbits: None, root: None, states, large: false }
+        Graph {
+            name,
+            spec,
+            metric: None,
+            moves: None,
+            orbits: None,
+            root: None,
+            states,
+            large: false,
+        }
     }
 
     const fn half_turns(self) -> Graph {
-        Graph { metric: Some("htm"), ..self }
+        Graph {
+            metric: Some("htm"),
+            ..self
+        }
     }
 
     const fn moves(self, moves: &'static str) -> Graph {
-        Graph { moves: Some(moves), ..self }
+        Graph {
+            moves: Some(moves),
+            ..self
+        }
     }
 
     const fn orbits(self, orbits: &'static str) -> Graph {
-        Graph { orbits: Some(orbits), ..self }
+        Graph {
+            orbits: Some(orbits),
+            ..self
+        }
     }
 
     const fn root(self, root: &'static str) -> Graph {
-        Graph { root: Some(root), ..self }
+        Graph {
+            root: Some(root),
+            ..self
+        }
     }
 
     const fn large(self) -> Graph {
-        Graph { large: true, ..self }
+        Graph {
+            large: true,
+            ..self
+        }
     }
 }
 
@@ -74,8 +98,12 @@ const TWO_COLOURS: &str = "0,0,0,0,0,0,0,0,0,0,0,0,0,1,1,1,1,1,1,1,1,1,1,1,1,1";
 
 const GRAPHS: [Graph; 13] = [
     Graph::new("pocket", "pocket", 3_674_160),
-    Graph::new("corners htm", "cube:3", 88_179_840).half_turns().orbits("corners"),
-    Graph::new("<U,R> htm", "cube:3", 73_483_200).half_turns().moves("U,R"),
+    Graph::new("corners htm", "cube:3", 88_179_840)
+        .half_turns()
+        .orbits("corners"),
+    Graph::new("<U,R> htm", "cube:3", 73_483_200)
+        .half_turns()
+        .moves("U,R"),
     Graph::new("lrx:11", "lrx:11", 39_916_800),
     Graph::new("lrx:12", "lrx:12", 479_001_600),
     Graph::new("lx:12", "lx:12", 479_001_600),
@@ -85,7 +113,10 @@ const GRAPHS: [Graph; 13] = [
     Graph::new("topspin:26,4 two-colour", "topspin:26,4", 10_400_600).root(TWO_COLOURS),
     Graph::new("pancake:12", "pancake:12", 479_001_600),
     Graph::new("phase1", "phase1", 2_217_093_120),
-    Graph::new("G1 htm", "cube:3", 19_508_428_800).half_turns().moves("U,D,R2,L2,F2,B2").large(),
+    Graph::new("G1 htm", "cube:3", 19_508_428_800)
+        .half_turns()
+        .moves("U,D,R2,L2,F2,B2")
+        .large(),
 ];
 
 /// One line of the result.
@@ -132,7 +163,11 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
     let chosen: Vec<&Graph> = GRAPHS
         .iter()
         .filter(|graph| args.large || !graph.large || args.only.is_some())
-        .filter(|graph| args.only.as_ref().is_none_or(|part| graph.name.contains(part.as_str())))
+        .filter(|graph| {
+            args.only
+                .as_ref()
+                .is_none_or(|part| graph.name.contains(part.as_str()))
+        })
         .collect();
     if chosen.is_empty() {
         let names: Vec<&str> = GRAPHS.iter().map(|graph| graph.name).collect();
@@ -152,8 +187,16 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
         leaf_words_per_second: yardstick::leaf_words_per_second(kernel)?,
         stream_bytes_per_second: yardstick::stream_bytes_per_second(),
     };
-    let bench = Bench { threads, graphs: rows, yardsticks };
-    if args.json { json::print_signed(&bench, &call.command) } else { print(&bench) }
+    let bench = Bench {
+        threads,
+        graphs: rows,
+        yardsticks,
+    };
+    if args.json {
+        json::print_signed(&bench, &call.command)
+    } else {
+        print(&bench)
+    }
 }
 
 fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Failure> {
@@ -168,7 +211,11 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
     memory::forget_own_peak();
     let begun = Instant::now();
     let puzzle = puzzle::resolve(graph.spec, &options)?;
-    let engine = Engine::load(&puzzle, &space::build(&puzzle, &LayoutOptions::default())?, kernel)?;
+    let engine = Engine::load(
+        &puzzle,
+        &space::build(&puzzle, &LayoutOptions::default())?,
+        kernel,
+    )?;
     let setup_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     // The known number is not told to the engine: the sum is to be found, and then compared.
@@ -182,7 +229,11 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
             graph.name, graph.states
         )));
     }
-    let held = levels.iter().map(|level| level.held_bytes).max().unwrap_or(0);
+    let held = levels
+        .iter()
+        .map(|level| level.held_bytes)
+        .max()
+        .unwrap_or(0);
     let moves = puzzle.generators().len();
     let states_per_second = graph.states as f64 / seconds;
     Ok(Row {
@@ -234,7 +285,10 @@ fn print(bench: &Bench) -> Result<(), Failure> {
         rows,
     )?;
     line("")?;
-    line(&format!("{} threads; all sums checked against the known numbers of states", bench.threads))?;
+    line(&format!(
+        "{} threads; all sums checked against the known numbers of states",
+        bench.threads
+    ))?;
     line(&format!(
         "yardsticks, one thread: {} leaf words/s in the first cache, {}/s streamed from memory",
         short(bench.yardsticks.leaf_words_per_second),

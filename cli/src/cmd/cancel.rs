@@ -30,12 +30,18 @@ pub fn cancel(args: &Args, call: &Call) -> Result<(), Failure> {
         Ok(client.cancel(job).await?)
     })?;
     if args.json {
-        let asked = Asked { command: call.command.clone(), ..Asked::default() };
+        let asked = Asked {
+            command: call.command.clone(),
+            ..Asked::default()
+        };
         return json::print(&BfsReport::new(&status, &asked)?);
     }
     let (state, _) = state_words(&status.state);
     match status.state {
         JobState::Cancelled => line(&format!("job {} is cancelled", status.job)),
-        _ => line(&format!("job {} was {state} already and stays so", status.job)),
+        _ => line(&format!(
+            "job {} was {state} already and stays so",
+            status.job
+        )),
     }
 }

@@ -60,8 +60,12 @@ pub fn coordinator(args: &Args) -> Result<(), Failure> {
 async fn serve(args: &Args, data: PathBuf, listen: SocketAddr) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     // The address first: a start that fails must leave nothing behind.
-    let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, &error))?;
-    let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|error| cannot_listen(listen, &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| cannot_listen(listen, &error))?;
     data_dir::create(&data)?;
     let mut config = antipode_coordinator::Config::new(data.clone());
     config.checkpoint_every = args.checkpoint_every;
@@ -75,7 +79,10 @@ async fn serve(args: &Args, data: PathBuf, listen: SocketAddr) -> Result<(), Fai
         pid: std::process::id(),
         version: crate::report::VERSION.into(),
     })?;
-    eprintln!("coordinator listening on {address}, data in {}", data.display());
+    eprintln!(
+        "coordinator listening on {address}, data in {}",
+        data.display()
+    );
     eprintln!("access file: {}", access::path().display());
     let served = coordinator
         .serve(listener, async move {
@@ -94,7 +101,9 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
             "the address {address} is in use by another process (a coordinator that is running already?); \
              choose another with --listen HOST:PORT, or port 0 for a free one"
         ),
-        _ => format!("cannot listen on {address}: {error}; choose another address with --listen HOST:PORT"),
+        _ => format!(
+            "cannot listen on {address}: {error}; choose another address with --listen HOST:PORT"
+        ),
     })
 }
 
@@ -103,6 +112,9 @@ fn reachable(address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();
     }
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
     format!("{host}:{}", address.port())
 }

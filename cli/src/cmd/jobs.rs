@@ -55,7 +55,13 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
         Some(data) => stores::read(data)?,
         None => block_on(async {
             let jobs = args.coordinator.connect().await?.jobs().await?;
-            Ok(jobs.into_iter().map(|status| StoredJob { name: status.job.to_string(), status }).collect())
+            Ok(jobs
+                .into_iter()
+                .map(|status| StoredJob {
+                    name: status.job.to_string(),
+                    status,
+                })
+                .collect())
         })?,
     };
     let rows: Vec<JobRow> = jobs.iter().map(row).collect();
@@ -82,7 +88,17 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
         })
         .collect();
     table::print(
-        &["JOB", "STATE", "PUZZLE", "METRIC", ">LEVELS", ">COUNTED", ">STATES", "SUBMITTED", ">TIME"],
+        &[
+            "JOB",
+            "STATE",
+            "PUZZLE",
+            "METRIC",
+            ">LEVELS",
+            ">COUNTED",
+            ">STATES",
+            "SUBMITTED",
+            ">TIME",
+        ],
         cells,
     )
 }

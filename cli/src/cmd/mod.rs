@@ -68,7 +68,10 @@ pub fn command_line() -> String {
 /// Calls the command.
 pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
     // A daemon's log is what its user sees of it; other commands speak for themselves.
-    let is_daemon = matches!(arguments.command, Command::Coordinator(_) | Command::Worker(_));
+    let is_daemon = matches!(
+        arguments.command,
+        Command::Coordinator(_) | Command::Worker(_)
+    );
     logging::start(&arguments.log, if is_daemon { "info" } else { "warn" })?;
     match arguments.command {
         Command::Run(run::Kind::Bfs(args)) => run::bfs(&args, call),
@@ -91,7 +94,9 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Failure::other(format!("the asynchronous runtime does not start: {error}")))?;
+        .map_err(|error| {
+            Failure::other(format!("the asynchronous runtime does not start: {error}"))
+        })?;
     let outcome = runtime.block_on(work);
     // A thread that still hangs in a system call must not keep a finished command waiting.
     runtime.shutdown_background();
@@ -99,5 +104,10 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
 }
 
 fn version() -> &'static str {
-    concat!(env!("CARGO_PKG_VERSION"), " (", env!("ANTIPODE_COMMIT"), ")")
+    concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (",
+        env!("ANTIPODE_COMMIT"),
+        ")"
+    )
 }

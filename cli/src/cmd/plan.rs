@@ -70,17 +70,26 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let kernel = args.compute.kernel()?;
     let data = data_dir::resolve(args.data.as_deref())?;
     let space = space::build(&spec.puzzle, &spec.layout)?;
-    let have = Have { memory_bytes: args.compute.memory_bytes(), disk_bytes: data_dir::free_bytes(&data) };
-    let plan = make(&spec, &space, have, calibrate(&space.kind, kernel, &args.compute)?);
+    let have = Have {
+        memory_bytes: args.compute.memory_bytes(),
+        disk_bytes: data_dir::free_bytes(&data),
+    };
+    let plan = make(
+        &spec,
+        &space,
+        have,
+        calibrate(&space.kind, kernel, &args.compute)?,
+    );
     if args.json {
         json::print_signed(&plan, &call.command)?;
     } else {
         print(&plan)?;
     }
     match plan.verdict {
-        Verdict::TooLarge(why) => {
-            Err(Failure::input(format!("{} is too large for this machine: {why}", plan.puzzle)))
-        }
+        Verdict::TooLarge(why) => Err(Failure::input(format!(
+            "{} is too large for this machine: {why}",
+            plan.puzzle
+        ))),
         Verdict::InMemory | Verdict::OutOfCore => Ok(()),
     }
 }
@@ -122,15 +131,26 @@ struct Rate {
 /// levels, so the time that follows is an estimate and rather a short one.
 fn calibrate(kind: &str, kernel: KernelChoice, compute: &ComputeArgs) -> Result<Rate, Failure> {
     let (spec, root) = match kind {
-        "table" => ("topspin:20,4", Some("0,0,0,0,0,0,0,0,0,0,1,1,1,1,1,1,1,1,1,1")),
+        "table" => (
+            "topspin:20,4",
+            Some("0,0,0,0,0,0,0,0,0,0,1,1,1,1,1,1,1,1,1,1"),
+        ),
         _ => ("pocket", None),
     };
-    let options = PuzzleOptions { root: root.map(str::to_string), ..PuzzleOptions::default() };
+    let options = PuzzleOptions {
+        root: root.map(str::to_string),
+        ..PuzzleOptions::default()
+    };
     let puzzle = puzzle::resolve(spec, &options)?;
-    let engine = Engine::load(&puzzle, &space::build(&puzzle, &LayoutOptions::default())?, kernel)?;
+    let engine = Engine::load(
+        &puzzle,
+        &space::build(&puzzle, &LayoutOptions::default())?,
+        kernel,
+    )?;
     let (seconds, levels) = compute.pool()?.install(|| {
         let begun = Instant::now();
-        enumerate(&engine, None, None, 0, |_| ()).map(|(levels, _)| (begun.elapsed().as_secs_f64(), levels))
+        enumerate(&engine, None, None, 0, |_| ())
+            .map(|(levels, _)| (begun.elapsed().as_secs_f64(), levels))
     })?;
     let states: u64 = levels.iter().map(|level| level.count).sum();
     let state_moves = states as f64 * puzzle.generators().len() as f64;
@@ -147,8 +167,17 @@ fn calibrate(kind: &str, kernel: KernelChoice, compute: &ComputeArgs) -> Result<
 }
 
 fn print(plan: &Plan) -> Result<(), Failure> {
-    let say = |label: &str, text: String| line(&format!("{:<12} {text}", console::style(label).dim()));
-    say("puzzle", format!("{} ({} generators, metric: {})", plan.puzzle, plan.generators.len(), plan.metric))?;
+    let say =
+        |label: &str, text: String| line(&format!("{:<12} {text}", console::style(label).dim()));
+    say(
+        "puzzle",
+        format!(
+            "{} ({} generators, metric: {})",
+            plan.puzzle,
+            plan.generators.len(),
+            plan.metric
+        ),
+    )?;
     say("generators", plan.generators.join(" "))?;
     if plan.directed {
         say("", "the list is directed: not closed under inverse".into())?;
@@ -162,7 +191,10 @@ fn print(plan: &Plan) -> Result<(), Failure> {
     say("engine", format!("{}: {}", plan.engine, plan.layout))?;
     say(
         "shards",
-        format!("{}, each computed from up to {} others", plan.shards, plan.sources_per_shard),
+        format!(
+            "{}, each computed from up to {} others",
+            plan.shards, plan.sources_per_shard
+        ),
     )?;
     let need = &plan.need;
     say(
@@ -185,14 +217,25 @@ fn print(plan: &Plan) -> Result<(), Failure> {
         ),
     )?;
     let free = plan.have.disk_bytes.map_or("unknown".into(), memory::show);
-    say("disk", format!("{} for what is kept, {free} free", memory::show(need.disk_bytes)))?;
+    say(
+        "disk",
+        format!(
+            "{} for what is kept, {free} free",
+            memory::show(need.disk_bytes)
+        ),
+    )?;
     match &plan.verdict {
         Verdict::InMemory => say("fits", "in memory".into())?,
         Verdict::OutOfCore => say("fits", "out of core: shards are streamed from disk".into())?,
         Verdict::TooLarge(_) => say("fits", "no".into())?,
     }
-    let time = plan.estimated_seconds.map_or("not known".into(), |s| format!("about {}", span(s)));
-    say("time", format!("{time}, an estimate from {}", plan.estimated_from))?;
+    let time = plan
+        .estimated_seconds
+        .map_or("not known".into(), |s| format!("about {}", span(s)));
+    say(
+        "time",
+        format!("{time}, an estimate from {}", plan.estimated_from),
+    )?;
     for warning in &plan.warnings {
         say("warning", warning.clone())?;
     }

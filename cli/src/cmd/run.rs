@@ -71,11 +71,17 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         return print(args, call, &stored, true, progress);
     }
     let space = space::build(&spec.puzzle, &spec.layout)?;
-    let have = Have { memory_bytes: args.compute.memory_bytes(), disk_bytes: data_dir::free_bytes(&data) };
+    let have = Have {
+        memory_bytes: args.compute.memory_bytes(),
+        disk_bytes: data_dir::free_bytes(&data),
+    };
     fit::refuse_if_too_large(&spec, &space, &have)?;
     data_dir::create(&data)?;
     eprintln!("store: {}", folder.path().display());
-    let progress = Progress::new(space.states.as_deref().filter(|_| spec.depth.is_none()), args.json);
+    let progress = Progress::new(
+        space.states.as_deref().filter(|_| spec.depth.is_none()),
+        args.json,
+    );
     block_on(run(args, call, spec, &folder, kernel, progress))
 }
 
@@ -94,7 +100,11 @@ async fn run(
     })
     .await?;
     let client = coordinator.client();
-    let submission = Submission { key: new_key(), spec, fresh: args.fresh };
+    let submission = Submission {
+        key: new_key(),
+        spec,
+        fresh: args.fresh,
+    };
     let job = client.submit(submission).await?.job;
     if client.show(job).await?.state == JobState::Paused {
         client.resume(job).await?;
@@ -143,7 +153,13 @@ async fn run(
 }
 
 /// Brings the job to a checkpoint; the failure says how to go on.
-async fn pause(client: &dyn Client, job: JobId, signal: u8, folder: &RunFolder, call: &Call) -> Failure {
+async fn pause(
+    client: &dyn Client,
+    job: JobId,
+    signal: u8,
+    folder: &RunFolder,
+    call: &Call,
+) -> Failure {
     eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
     match client.pause(job).await {
         Ok(status) => {
@@ -174,7 +190,10 @@ fn stored_answer(folder: &RunFolder, spec: &BfsSpec) -> Result<Option<JobStatus>
         return Ok(None);
     }
     let jobs = antipode_coordinator::read_only(&store)?;
-    Ok(jobs.into_iter().rev().find(|job| job.state == JobState::Finished && answers(job, spec)))
+    Ok(jobs
+        .into_iter()
+        .rev()
+        .find(|job| job.state == JobState::Finished && answers(job, spec)))
 }
 
 /// The same question, and nothing less was listed or kept.

@@ -40,7 +40,10 @@ pub fn show(args: &Args, call: &Call) -> Result<(), Failure> {
             Ok(client.show(job).await?)
         })?,
     };
-    let asked = Asked { command: call.command.clone(), ..Asked::default() };
+    let asked = Asked {
+        command: call.command.clone(),
+        ..Asked::default()
+    };
     print(&status, &asked, args.json)
 }
 
@@ -51,7 +54,9 @@ pub async fn number(client: &dyn Client, text: &str) -> Result<JobId, Failure> {
     }
     match client.jobs().await?.last() {
         Some(status) => Ok(status.job),
-        None => Err(Failure::input("there is no job yet; `antipode submit bfs PUZZLE` makes one")),
+        None => Err(Failure::input(
+            "there is no job yet; `antipode submit bfs PUZZLE` makes one",
+        )),
     }
 }
 

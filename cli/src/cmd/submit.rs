@@ -63,7 +63,13 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let key = args.key.clone().unwrap_or_else(super::run::new_key);
     block_on(async {
         let client = args.coordinator.connect().await?;
-        let submitted = client.submit(Submission { key, spec, fresh: args.fresh }).await?;
+        let submitted = client
+            .submit(Submission {
+                key,
+                spec,
+                fresh: args.fresh,
+            })
+            .await?;
         let mut status = client.show(submitted.job).await?;
         if submitted.existing && status.state == JobState::Paused {
             status = client.resume(submitted.job).await?;
@@ -73,7 +79,12 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         }
         eprintln!("job {}", submitted.job);
         let cached = submitted.existing && status.state == JobState::Finished;
-        let states = status.definition.space.states.clone().filter(|_| args.job.depth.is_none());
+        let states = status
+            .definition
+            .space
+            .states
+            .clone()
+            .filter(|_| args.job.depth.is_none());
         let mut progress = Progress::new(states.as_deref(), args.json);
         let status = follow(&client, submitted.job, &mut progress).await?;
         outcome(&status)?;
@@ -85,11 +96,20 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
             ..Asked::default()
         };
         let report = BfsReport::new(&status, &asked)?;
-        if args.json { json::print(&report) } else { summary::print(&report) }
+        if args.json {
+            json::print(&report)
+        } else {
+            summary::print(&report)
+        }
     })
 }
 
-fn print_number(args: &Args, call: &Call, status: &JobStatus, existing: bool) -> Result<(), Failure> {
+fn print_number(
+    args: &Args,
+    call: &Call,
+    status: &JobStatus,
+    existing: bool,
+) -> Result<(), Failure> {
     let (state, _) = state_words(&status.state);
     if args.json {
         let report = SubmittedReport {
@@ -101,7 +121,11 @@ fn print_number(args: &Args, call: &Call, status: &JobStatus, existing: bool) ->
         };
         return json::print_signed(&report, &call.command);
     }
-    let note = if existing { format!(" (there already, {state})") } else { String::new() };
+    let note = if existing {
+        format!(" (there already, {state})")
+    } else {
+        String::new()
+    };
     line(&format!("job {}{note}", status.job))?;
     eprintln!("`antipode show {}` shows it", status.job);
     Ok(())

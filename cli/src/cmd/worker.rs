@@ -80,5 +80,8 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
 }
 
 fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }

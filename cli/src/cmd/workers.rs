@@ -73,7 +73,11 @@ pub fn workers(args: &Args, call: &Call) -> Result<(), Failure> {
             vec![
                 row.worker,
                 row.name,
-                if row.connected { "connected".into() } else { format!("gone since {}", row.last_seen) },
+                if row.connected {
+                    "connected".into()
+                } else {
+                    format!("gone since {}", row.last_seen)
+                },
                 row.threads.to_string(),
                 memory::show(row.memory_bytes),
                 row.running.len().to_string(),
@@ -83,7 +87,9 @@ pub fn workers(args: &Args, call: &Call) -> Result<(), Failure> {
         })
         .collect();
     table::print(
-        &["WORKER", "NAME", "STATE", ">THREADS", ">MEMORY", ">RUNNING", ">DONE", "VERSION"],
+        &[
+            "WORKER", "NAME", "STATE", ">THREADS", ">MEMORY", ">RUNNING", ">DONE", "VERSION",
+        ],
         cells,
     )
 }

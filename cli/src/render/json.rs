@@ -6,8 +6,9 @@ use serde::Serialize;
 
 /// Prints the object.
 pub fn print<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::Internal(format!("the result cannot be written as JSON: {error}")))?;
+    let text = serde_json::to_string_pretty(value).map_err(|error| {
+        Failure::Internal(format!("the result cannot be written as JSON: {error}"))
+    })?;
     super::line(&text)
 }
 
@@ -21,5 +22,10 @@ pub fn print_signed<T: Serialize>(value: &T, command: &str) -> Result<(), Failur
         commit: &'static str,
         command: &'a str,
     }
-    print(&Signed { value, version: VERSION, commit: COMMIT, command })
+    print(&Signed {
+        value,
+        version: VERSION,
+        commit: COMMIT,
+        command,
+    })
 }

@@ -10,10 +10,12 @@ use std::io::Write;
 /// Prints a line on stdout at once. A reader that has gone ends the command quietly.
 pub fn line(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Failure::Closed,
-        _ => Failure::other(format!("stdout cannot be written: {error}")),
-    })
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::other(format!("stdout cannot be written: {error}")),
+        })
 }
 
 /// `3,674,160`.
@@ -37,7 +39,11 @@ pub fn short(value: f64) -> String {
         v if v >= 1e3 => (v / 1e3, " k"),
         v => return format!("{v:.0}"),
     };
-    if scaled < 100.0 { format!("{scaled:.1}{unit}") } else { format!("{scaled:.0}{unit}") }
+    if scaled < 100.0 {
+        format!("{scaled:.1}{unit}")
+    } else {
+        format!("{scaled:.0}{unit}")
+    }
 }
 
 /// A time span: `0.012 s`, `4.53 s`, `2m 3s`.

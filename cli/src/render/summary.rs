@@ -17,9 +17,21 @@ pub fn print(report: &BfsReport) -> Result<(), Failure> {
 fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     let mut say = |label, text: String| out.push((label, text));
-    say("puzzle", format!("{}, {} generators, metric: {}", report.puzzle, report.generators.len(), report.metric));
+    say(
+        "puzzle",
+        format!(
+            "{}, {} generators, metric: {}",
+            report.puzzle,
+            report.generators.len(),
+            report.metric
+        ),
+    );
     if report.state != "finished" {
-        let reason = report.reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default();
+        let reason = report
+            .reason
+            .as_ref()
+            .map(|r| format!(": {r}"))
+            .unwrap_or_default();
         say("state", format!("{}{reason}", report.state));
     }
     if let Some(eccentricity) = report.eccentricity {
@@ -27,11 +39,17 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
     }
     match (report.diameter, report.complete) {
         (Some(diameter), _) => say("diameter", diameter.to_string()),
-        (None, true) => say("diameter", "not known: the graph is not proved to be transitive".into()),
+        (None, true) => say(
+            "diameter",
+            "not known: the graph is not proved to be transitive".into(),
+        ),
         (None, false) => {}
     }
     if let Some(deepest) = report.deepest_level {
-        say("deepest level", format!("{deepest} (the search is not complete)"));
+        say(
+            "deepest level",
+            format!("{deepest} (the search is not complete)"),
+        );
     }
     if let Some(antipodes) = &report.antipodes {
         say("antipodes", grouped(&antipodes.count));
@@ -57,7 +75,10 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
         );
     }
     let kernel = report.engine.kernel.as_deref().unwrap_or("not started");
-    say("engine", format!("{}, {kernel}; {}", report.engine.kind, report.engine.layout));
+    say(
+        "engine",
+        format!("{}, {kernel}; {}", report.engine.kind, report.engine.layout),
+    );
     if let Some(resumed) = report.resumed {
         say(
             "resumed",
@@ -68,7 +89,10 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
         );
     }
     if let Some(date) = &report.cached {
-        say("cached", format!("computed {date}, printed from the store (--fresh computes it again)"));
+        say(
+            "cached",
+            format!("computed {date}, printed from the store (--fresh computes it again)"),
+        );
     }
     say(
         "time",
@@ -83,7 +107,10 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
             if report.threads == 1 { "" } else { "s" },
         ),
     );
-    say("memory", format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)));
+    say(
+        "memory",
+        format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
+    );
     for warning in &report.warnings {
         say("warning", warning.clone());
     }

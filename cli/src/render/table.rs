@@ -16,7 +16,11 @@ impl LevelTable {
     /// A table for about `states` states (a decimal number, where it is known).
     pub fn new(states: Option<&str>) -> LevelTable {
         // Without a known number: as wide as the largest count of a level.
-        LevelTable { width: states.map_or(20, str::len).max(6), printed: 0, sum: 0 }
+        LevelTable {
+            width: states.map_or(20, str::len).max(6),
+            printed: 0,
+            sum: 0,
+        }
     }
 
     /// The lines of levels that were not given out before; the heading comes before the first.
@@ -30,7 +34,10 @@ impl LevelTable {
             }
             self.printed += 1;
             self.sum += u128::from(level.count);
-            lines.push(format!("{:>5}  {:>width$}  {:>width$}", level.level, level.count, self.sum));
+            lines.push(format!(
+                "{:>5}  {:>width$}  {:>width$}",
+                level.level, level.count, self.sum
+            ));
         }
         lines
     }
@@ -39,7 +46,9 @@ impl LevelTable {
 /// A plain table whose columns with a `>` before the heading are aligned to the right.
 pub fn print(headings: &[&str], rows: Vec<Vec<String>>) -> Result<(), Failure> {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(headings.iter().map(|h| h.trim_start_matches('>')));
     for row in rows {
         table.add_row(row);
