@@ -42,13 +42,7 @@ pub struct PuzzleArgs {
 impl PuzzleArgs {
     /// The checked puzzle.
     pub fn load(&self) -> Result<Puzzle, Failure> {
-        let options = PuzzleOptions {
-            metric: self.metric.clone(),
-            moves: self.moves.clone(),
-            root: self.root.clone(),
-            orbits: self.orbits.clone(),
-            colours: self.colours,
-        };
+        let options = self.options();
         match self.puzzle.to_str() {
             Some(spec) if puzzle::is_known(spec) => Ok(puzzle::resolve(spec, &options)?),
             Some(spec) if !looks_like_a_file(spec) => {
@@ -59,10 +53,25 @@ impl PuzzleArgs {
             _ => load_file(Path::new(&self.puzzle), &options),
         }
     }
+
+    /// The checked puzzle of a file, also where a known puzzle is called the same.
+    pub fn load_as_file(&self) -> Result<Puzzle, Failure> {
+        load_file(Path::new(&self.puzzle), &self.options())
+    }
+
+    fn options(&self) -> PuzzleOptions {
+        PuzzleOptions {
+            metric: self.metric.clone(),
+            moves: self.moves.clone(),
+            root: self.root.clone(),
+            orbits: self.orbits.clone(),
+            colours: self.colours,
+        }
+    }
 }
 
 /// Reads a puzzle file whose format is told from its content.
-pub fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure> {
+fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
         Failure::input(match error.kind() {
