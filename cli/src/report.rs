@@ -29,6 +29,8 @@ pub struct BfsReport {
     pub states_proof: String,
     /// States by distance from the root, of the levels finished so far.
     pub counts: Vec<String>,
+    /// States counted already in shards of levels that are not finished yet.
+    pub partial: String,
     pub eccentricity: Option<u32>,
     pub diameter: Option<u32>,
     pub antipodes: Option<Antipodes>,
@@ -197,6 +199,7 @@ impl BfsReport {
                 .iter()
                 .map(|level| level.count.to_string())
                 .collect(),
+            partial: status.partial.to_string(),
             eccentricity: deepest.filter(|_| complete),
             diameter: deepest.filter(|_| complete && is_proved_transitive(puzzle, status)),
             antipodes: complete.then(|| antipodes(status, asked)),

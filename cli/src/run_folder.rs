@@ -32,12 +32,17 @@ impl RunFolder {
     }
 
     pub fn coordinator(&self) -> PathBuf {
-        self.path.join("coordinator")
+        coordinator_in(&self.path)
     }
 
     pub fn worker(&self) -> PathBuf {
         self.path.join("worker")
     }
+}
+
+/// Where the coordinator's store of a run's folder is.
+pub fn coordinator_in(folder: &Path) -> PathBuf {
+    folder.join("coordinator")
 }
 
 /// Where all runs under `data` are.

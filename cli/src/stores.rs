@@ -1,19 +1,26 @@
-//! Looks into stores on disk without a coordinator: those of `run` and one that `coordinator` left.
+//! Looks into stores on disk without a coordinator: those of `run`, and one that `coordinator` left.
 
 use crate::exit::Failure;
 use crate::run_folder;
+use antipode_coordinator::OpenError;
 use antipode_proto::status::JobStatus;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A job in a store.
 #[derive(Debug)]
 pub struct StoredJob {
-    /// What a user types to name it: the folder of a run, or the number in a coordinator's store.
+    /// What a user types to name it: the folder of a run (of several jobs in it, the newest), or the number in
+    /// a coordinator's store.
     pub name: String,
     pub status: JobStatus,
 }
 
-/// All jobs under `data`, oldest first.
+/// Is there a coordinator's store in this folder?
+pub fn is_store(folder: &Path) -> bool {
+    folder.join(antipode_coordinator::STORE_FILE).is_file()
+}
+
+/// All jobs under `data`, oldest first. A store in use by a process is left out, and said so on stderr.
 pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
     if !data.is_dir() {
         return Err(Failure::input(format!(
@@ -24,7 +31,7 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
         )));
     }
     let mut jobs = Vec::new();
-    if antipode_coordinator::is_store(data) {
+    if is_store(data) {
         for status in antipode_coordinator::read_only(data)? {
             jobs.push(StoredJob {
                 name: status.job.to_string(),
@@ -33,11 +40,10 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
         }
     }
     for (name, store) in run_stores(data)? {
-        for status in antipode_coordinator::read_only(&store)? {
-            jobs.push(StoredJob {
-                name: name.clone(),
-                status,
-            });
+        match antipode_coordinator::read_only(&store) {
+            Ok(found) => jobs.extend(named(&name, found)),
+            Err(busy @ OpenError::InUse { .. }) => eprintln!("left out: {busy}"),
+            Err(error) => return Err(error.into()),
         }
     }
     jobs.sort_by_key(|job| (job.status.submitted_at, job.status.job));
@@ -47,44 +53,51 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
 /// The one job that `wanted` names: `last`, a full name, or the beginning of one only.
 pub fn find(jobs: Vec<StoredJob>, wanted: &str) -> Result<StoredJob, Failure> {
     let names: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
-    if wanted == "last" {
-        return jobs
-            .into_iter()
-            .next_back()
-            .ok_or_else(|| Failure::input("there is no job in this store"));
-    }
-    let exact = jobs.iter().rposition(|job| job.name == wanted);
-    let beginning: Vec<usize> = (0..jobs.len())
-        .filter(|&k| names[k].starts_with(wanted))
-        .collect();
-    let index = match (exact, beginning.as_slice()) {
-        (Some(index), _) => index,
-        (None, [index]) => *index,
-        (None, []) => {
-            return Err(Failure::input(format!(
-                "there is no job '{wanted}' in this store; it has: {}",
-                if names.is_empty() {
-                    "none".into()
-                } else {
-                    names.join(", ")
-                }
-            )));
-        }
-        (None, several) => {
-            let list: Vec<&str> = several.iter().map(|&k| names[k].as_str()).collect();
-            return Err(Failure::input(format!(
-                "'{wanted}' may be {}; write more of it",
-                list.join(" or ")
-            )));
-        }
+    let is_it = |name: &String| match wanted {
+        "last" => names.last() == Some(name),
+        _ => name == wanted,
     };
-    Ok(jobs
+    let begins = |name: &String| name.starts_with(wanted) && !name.contains('/');
+    let several: Vec<&str> = names
+        .iter()
+        .filter(|name| begins(name))
+        .map(String::as_str)
+        .collect();
+    let all = if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    };
+    let found = jobs
         .into_iter()
-        .nth(index)
-        .unwrap_or_else(|| unreachable!("the index was found in this list")))
+        .zip(&names)
+        .rfind(|(_, name)| is_it(name) || (several.len() == 1 && begins(name)));
+    match (found, several.as_slice()) {
+        (Some((job, _)), _) => Ok(job),
+        (None, []) => Err(Failure::input(format!(
+            "there is no job '{wanted}' in this store; it has: {all}"
+        ))),
+        (None, several) => Err(Failure::input(format!(
+            "'{wanted}' may be {}; write more of it",
+            several.join(" or ")
+        ))),
+    }
 }
 
-fn run_stores(data: &Path) -> Result<Vec<(String, std::path::PathBuf)>, Failure> {
+/// The newest job of a run's folder is called like the folder, older ones have their number behind it.
+fn named(folder: &str, jobs: Vec<JobStatus>) -> impl Iterator<Item = StoredJob> {
+    let newest = jobs.last().map(|status| status.job);
+    jobs.into_iter().map(move |status| StoredJob {
+        name: if Some(status.job) == newest {
+            folder.into()
+        } else {
+            format!("{folder}/{}", status.job)
+        },
+        status,
+    })
+}
+
+fn run_stores(data: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     let runs = run_folder::all(data);
     let unreadable = |error: std::io::Error| {
         Failure::input(format!(
@@ -100,8 +113,8 @@ fn run_stores(data: &Path) -> Result<Vec<(String, std::path::PathBuf)>, Failure>
     };
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
-        let store = entry.path().join("coordinator");
-        if antipode_coordinator::is_store(&store) {
+        let store = run_folder::coordinator_in(&entry.path());
+        if is_store(&store) {
             stores.push((entry.file_name().to_string_lossy().into_owned(), store));
         }
     }

@@ -11,7 +11,7 @@ use crate::render::{json, summary};
 use crate::report::{self, Asked, BfsReport};
 use crate::run_folder::RunFolder;
 use crate::signals::Signals;
-use crate::{data_dir, memory};
+use crate::{data_dir, memory, stores};
 use antipode_coordinator::Coordinator;
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::ids::JobId;
@@ -63,13 +63,18 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     if !args.json {
         print_warnings(&spec);
     }
-    if !args.fresh
-        && let Some(stored) = stored_answer(&folder, &spec)?
-    {
-        eprintln!("stored answer, in {}", folder.path().display());
-        let progress = Progress::new(stored.definition.space.states.as_deref(), args.json);
-        return print(args, call, &stored, true, progress);
-    }
+    let fresh = match stored(&folder, &spec)? {
+        Stored::Answer(answer) if !args.fresh => {
+            eprintln!("stored answer, in {}", folder.path().display());
+            let progress = Progress::new(answer.definition.space.states.as_deref(), args.json);
+            return print(args, call, &answer, true, progress);
+        }
+        Stored::TooLittle if !args.fresh => {
+            eprintln!("the stored job lists or keeps less than is asked now: computing again");
+            true
+        }
+        _ => args.fresh,
+    };
     let space = space::build(&spec.puzzle, &spec.layout)?;
     let have = Have {
         memory_bytes: args.compute.memory_bytes(),
@@ -82,15 +87,26 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         space.states.as_deref().filter(|_| spec.depth.is_none()),
         args.json,
     );
-    block_on(run(args, call, spec, &folder, kernel, progress))
+    let work = Work {
+        spec,
+        fresh,
+        kernel,
+    };
+    block_on(run(args, call, work, &folder, progress))
+}
+
+/// What the cluster is to do.
+struct Work {
+    spec: BfsSpec,
+    fresh: bool,
+    kernel: KernelChoice,
 }
 
 async fn run(
     args: &Args,
     call: &Call,
-    spec: BfsSpec,
+    work: Work,
     folder: &RunFolder,
-    kernel: KernelChoice,
     mut progress: Progress,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
@@ -102,8 +118,8 @@ async fn run(
     let client = coordinator.client();
     let submission = Submission {
         key: new_key(),
-        spec,
-        fresh: args.fresh,
+        spec: work.spec,
+        fresh: work.fresh,
     };
     let job = client.submit(submission).await?.job;
     if client.show(job).await?.state == JobState::Paused {
@@ -119,7 +135,7 @@ async fn run(
             listen: None,
             advertise: None,
             insecure: false,
-            kernel,
+            kernel: work.kernel,
             coordinator: antipode_worker::Source::Link(coordinator.attach()),
             gauges: Default::default(),
         },
@@ -183,28 +199,40 @@ async fn pause(
     }
 }
 
-/// A finished job's answer in the folder, if it answers all that is asked now.
-fn stored_answer(folder: &RunFolder, spec: &BfsSpec) -> Result<Option<JobStatus>, Failure> {
-    let store = folder.coordinator();
-    if !antipode_coordinator::is_store(&store) {
-        return Ok(None);
-    }
-    let jobs = antipode_coordinator::read_only(&store)?;
-    Ok(jobs
-        .into_iter()
-        .rev()
-        .find(|job| job.state == JobState::Finished && answers(job, spec)))
+/// What the folder has to say about a question.
+enum Stored {
+    Nothing,
+    /// A job that lists or keeps less than is asked now.
+    TooLittle,
+    /// A job that can go on.
+    Unfinished,
+    Answer(Box<JobStatus>),
 }
 
-/// The same question, and nothing less was listed or kept.
-fn answers(stored: &JobStatus, spec: &BfsSpec) -> bool {
-    let old = &stored.definition.spec;
-    let listed = u64::from(old.antipodes) >= stored.levels.last().map_or(0, |level| level.count);
-    let same = old.puzzle.generators() == spec.puzzle.generators()
-        && old.puzzle.roots() == spec.puzzle.roots()
-        && old.depth == spec.depth
-        && old.layout == spec.layout;
-    same && (listed || old.antipodes >= spec.antipodes)
+/// Looks at the jobs of the folder, the newest first.
+fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, Failure> {
+    let store = folder.coordinator();
+    if !stores::is_store(&store) {
+        return Ok(Stored::Nothing);
+    }
+    let mut found = Stored::Nothing;
+    for job in antipode_coordinator::read_only(&store)?.into_iter().rev() {
+        match (&job.state, is_enough(&job, spec)) {
+            (JobState::Finished, true) => return Ok(Stored::Answer(Box::new(job))),
+            (JobState::Cancelled | JobState::Failed { .. }, _) => {}
+            (_, true) => return Ok(Stored::Unfinished),
+            (_, false) => found = Stored::TooLittle,
+        }
+    }
+    Ok(found)
+}
+
+/// Does the job list and keep all that is asked now? The question itself is the folder's.
+fn is_enough(job: &JobStatus, spec: &BfsSpec) -> bool {
+    let old = &job.definition.spec;
+    let all_are_listed = job.state == JobState::Finished
+        && u64::from(old.antipodes) >= job.levels.last().map_or(0, |level| level.count);
+    (all_are_listed || old.antipodes >= spec.antipodes)
         && (old.keep == Keep::Frontiers || spec.keep == Keep::Result)
 }
 
