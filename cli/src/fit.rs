@@ -50,12 +50,11 @@ pub enum Verdict {
 }
 
 impl Need {
-    /// What `spec` needs with the index `space`.
-    pub fn of(spec: &BfsSpec, space: &SpaceDef) -> Need {
+    /// What `spec` needs with the index `space`, whose tables take `tables_bytes` once loaded.
+    pub fn of(spec: &BfsSpec, space: &SpaceDef, tables_bytes: u64) -> Need {
         let bitmap_bytes: u64 = space.shard_bytes.iter().sum();
         let largest = space.shard_bytes.iter().copied().max().unwrap_or(0);
         let bitmaps = if space.directed { 3 } else { 2 };
-        let tables_bytes = space.body.len() as u64;
         let states: u128 = space.shard_states.iter().map(|&n| u128::from(n)).sum();
         let kept = match spec.keep {
             Keep::Result => 0,
@@ -145,7 +144,8 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
 
 /// Refuses a job that cannot run here.
 pub fn refuse_if_too_large(spec: &BfsSpec, space: &SpaceDef, have: &Have) -> Result<(), Failure> {
-    match Need::of(spec, space).verdict(have) {
+    // The stored index instead of its tables: what is refused here is larger by orders of magnitude.
+    match Need::of(spec, space, space.body.len() as u64).verdict(have) {
         Verdict::InMemory | Verdict::OutOfCore => Ok(()),
         Verdict::TooLarge(why) => Err(Failure::input(format!(
             "{} is too large for this machine: {why}",

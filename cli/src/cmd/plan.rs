@@ -74,12 +74,10 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         memory_bytes: args.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(&data),
     };
-    let plan = make(
-        &spec,
-        &space,
-        have,
-        calibrate(&space.kind, kernel, &args.compute)?,
-    );
+    let tables_bytes = Engine::load(&spec.puzzle, &space, kernel)?.table_bytes();
+    let need = Need::of(&spec, &space, tables_bytes);
+    let rate = calibrate(&space.kind, kernel, &args.compute)?;
+    let plan = make(&spec, &space, need, have, rate);
     if args.json {
         json::print_signed(&plan, &call.command)?;
     } else {
@@ -94,9 +92,8 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     }
 }
 
-fn make(spec: &BfsSpec, space: &SpaceDef, have: Have, rate: Rate) -> Plan {
+fn make(spec: &BfsSpec, space: &SpaceDef, need: Need, have: Have, rate: Rate) -> Plan {
     let puzzle = &spec.puzzle;
-    let need = Need::of(spec, space);
     let states: Option<f64> = space.states.as_ref().and_then(|s| s.parse().ok());
     let moves = puzzle.generators().len() as f64;
     Plan {

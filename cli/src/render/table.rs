@@ -43,12 +43,13 @@ impl LevelTable {
     }
 }
 
-/// A plain table whose columns with a `>` before the heading are aligned to the right.
+/// A plain table, wrapped where a terminal is too narrow. Columns with a `>` before the
+/// heading are aligned to the right.
 pub fn print(headings: &[&str], rows: Vec<Vec<String>>) -> Result<(), Failure> {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
+        .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(headings.iter().map(|h| h.trim_start_matches('>')));
     for row in rows {
         table.add_row(row);
