@@ -150,3 +150,66 @@ fn a_coordinator_comes_back_with_its_jobs_and_its_workers() {
         "the worker outlived the coordinator and went on"
     );
 }
+
+/// TopSpin(11,4) is cut into 11 shards on a ring; a shard's next level comes from its two neighbours and from at most
+/// one more (the turntable). With two workers, each on half of the ring, that is what may cross.
+#[test]
+fn only_frontiers_of_neighbouring_shards_cross_between_workers() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let _workers = workers(&user, 2);
+    let plan = user.json("plan bfs topspin:11,4 --json");
+    assert_eq!(plan["shards"], 11);
+    let shard_bytes = plan["need"]["bitmap_bytes"].as_u64().expect("bytes") / 11;
+    let report = user.json("submit bfs topspin:11,4 --wait --json");
+    assert_eq!(report["states"], "19958400");
+    assert_eq!(report["workers"], 2);
+    let fetched: Vec<u64> = report["fetched_bytes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|bytes| bytes.as_u64())
+        .collect();
+    // Two borders of the ring, crossed both ways, and a turntable of four places that may lie across a border.
+    let crossing = 8;
+    let limit = crossing * (shard_bytes + 64);
+    assert!(
+        fetched.iter().all(|&bytes| bytes <= limit),
+        "{fetched:?} against {limit}"
+    );
+    assert!(
+        fetched.iter().any(|&bytes| bytes > shard_bytes),
+        "they do fetch from each other: {fetched:?}"
+    );
+}
+
+/// No barrier: while one shard is slow, others that do not depend on it yet go on to the next level.
+#[test]
+fn shards_get_a_level_ahead_of_a_slow_one() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let mut command = user.command(["worker", "--data", "worker", "--threads", "1"]);
+    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=250");
+    let mut worker = Process::of(command);
+    worker.wait_for_line("ANTIPODE_TEST_DELAY");
+    user.json("submit bfs topspin:9,4 --shards 9 --json");
+    let mut furthest = (0, 0);
+    eventually(
+        "states of the level after an unfinished one are counted",
+        || {
+            let status = user.json("show last --json");
+            let level = status["counts"].as_array().map_or(0, Vec::len);
+            let partial: u64 = status["partial"]
+                .as_str()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(0);
+            furthest = furthest.max((level, partial));
+            assert_ne!(
+                status["state"], "finished",
+                "never seen ahead; the most was {furthest:?}"
+            );
+            // More than the whole unfinished level has can only be counted with states of the level behind it.
+            TOPSPIN_9.get(level).is_some_and(|&whole| partial > whole)
+        },
+    );
+}

@@ -102,7 +102,7 @@ impl Need {
         if self.out_of_core_memory_bytes > have.memory_bytes {
             ways.push(format!(
                 "allow at least --memory {} (smaller shards need less: --shards N)",
-                show(self.out_of_core_memory_bytes)
+                crate::memory::flag(self.out_of_core_memory_bytes)
             ));
         }
         if self.out_of_core_disk_bytes > disk {

@@ -19,6 +19,11 @@ pub fn show(bytes: u64) -> String {
     ByteSize(bytes).display().iec().to_string()
 }
 
+/// A size as a flag takes it, rounded up to whole MiB: `305MiB`.
+pub fn flag(bytes: u64) -> String {
+    format!("{}MiB", bytes.div_ceil(1 << 20))
+}
+
 /// What `--memory` is without the flag: 80 % of the memory that is available now.
 pub fn default_bytes() -> u64 {
     available_bytes() / 5 * 4

@@ -93,9 +93,7 @@ impl User {
 
     /// Starts a process.
     pub fn start_words<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Process {
-        let mut command = self.command(arguments);
-        let shown = format!("{command:?}");
-        Process::new(command.spawn().expect("the program starts"), shown)
+        Process::of(self.command(arguments))
     }
 
     /// Runs a command that must succeed with one JSON object on stdout.
@@ -168,7 +166,10 @@ pub struct Process {
 }
 
 impl Process {
-    fn new(mut child: Child, shown: String) -> Process {
+    /// Starts a command made by [`User::command`].
+    pub fn of(mut command: Command) -> Process {
+        let shown = format!("{command:?}");
+        let mut child = command.spawn().expect("the program starts");
         let mut out = child.stdout.take().expect("stdout is piped");
         let stdout = std::thread::spawn(move || {
             let mut bytes = Vec::new();
