@@ -203,7 +203,10 @@ fn broken_files_are_told_where_and_what() {
             "position 0 is out of range; positions are 1 to 1",
         ),
         (&format!("{generators}L = \"()\""), "no move moves anything"),
-        (&format!("{generators}L = \"(0 9999999)\""), "at most 4096"),
+        (
+            &format!("{generators}L = \"(0 99999999)\""),
+            "at most 10000",
+        ),
         // Names.
         (
             &format!("{generators}L = [1, 0]\nL = [0, 1]"),

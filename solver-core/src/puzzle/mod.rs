@@ -25,7 +25,7 @@ pub use describe::{Description, GeneratorNote, OrbitNote, describe, identical_po
 pub use options::PuzzleOptions;
 
 /// No family and no file may have more positions than this.
-pub const MAX_DEGREE: usize = 4096;
+pub const MAX_DEGREE: usize = 10_000;
 /// No family and no file may have more generators than this.
 pub const MAX_GENERATORS: usize = 20_000;
 /// Generators times positions, at most.
