@@ -331,6 +331,10 @@ fn broken_files_are_told_where_and_what() {
             "line 2: \"Size(G)\" is no statement",
         ),
         ("M_U:=(1,2);\nx:=1;", "line 2: x: this is none of"),
+        (
+            "M_U:=(1,2);Gen:=[];ip:=[[1,2]];",
+            "Gen: there is no generator",
+        ),
         // Other formats.
         (
             "Name 2x2x2\n\nSet CORNERS 8 3\n\nSolved\nCORNERS\n1 2\nEnd\n\nMove U\nCORNERS\n2 1\nEnd",

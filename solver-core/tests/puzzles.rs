@@ -430,7 +430,7 @@ fn what_does_not_exist_is_named_with_what_does() {
     for (message, expected) in [
         (
             error("topsipn:11,4", Default::default()),
-            "did you mean topspin?",
+            "did you mean topspin?)",
         ),
         (
             error("sudoku", Default::default()),

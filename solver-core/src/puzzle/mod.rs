@@ -12,6 +12,7 @@ mod definition;
 mod describe;
 mod families;
 mod file;
+mod moves;
 mod names;
 mod options;
 mod project;
