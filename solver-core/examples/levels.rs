@@ -11,6 +11,13 @@ fn perm(images: Vec<usize>) -> Perm {
     Perm::from_images(&images.into_iter().map(|i| i as u64).collect::<Vec<_>>()).unwrap()
 }
 
+/// User and system time of the process in milliseconds.
+fn cpu() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let f: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
+    (f[11].parse::<u64>().unwrap() * 10, f[12].parse::<u64>().unwrap() * 10)
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let n: usize = args[2].parse().unwrap();
@@ -47,10 +54,12 @@ fn main() {
     eprintln!("load {:?} tables {} kernel {}", t.elapsed(), engine.table_bytes(), engine.kernel());
     let t = Instant::now();
     let mut last = t;
+    let mut used = cpu();
     let known = def.states.unwrap().parse().ok();
     let (levels, _) = enumerate(&engine, None, known, samples, |l| {
-        println!("{} {} {} {:.1}ms", l.level, l.count, l.digest, last.elapsed().as_secs_f64() * 1e3);
+        println!("{} {} {} {:.1}ms user {} sys {}", l.level, l.count, l.digest, last.elapsed().as_secs_f64() * 1e3, cpu().0 - used.0, cpu().1 - used.1);
         last = Instant::now();
+        used = cpu();
     })
     .unwrap();
     let sum: u64 = levels.iter().map(|l| l.count).sum();

@@ -61,6 +61,13 @@ pub enum KernelChoice {
     Avx512,
 }
 
+impl KernelChoice {
+    /// `portable`, `avx2` or `avx512`: what an engine loaded with this choice will use on this processor.
+    pub fn resolve(self) -> Result<&'static str, EngineError> {
+        Ok(crate::bfs::kernel::Kernel::choose(self)?.name())
+    }
+}
+
 /// What the engine cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {

@@ -163,7 +163,7 @@ impl Frontier {
 
     /// Below this many states a set is stored as positions (4 bytes a state) rather than bits.
     pub(crate) fn sparse_limit(geometry: ShardGeometry) -> u64 {
-        geometry.states / 64
+        geometry.states / 900
     }
 
     pub(crate) fn from_words(geometry: ShardGeometry, words: Vec<u64>) -> Frontier {

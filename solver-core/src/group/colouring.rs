@@ -15,6 +15,8 @@ pub struct StateCount {
     /// `None`: not proved.
     pub states: Option<BigUint>,
     pub proof: String,
+    /// Every arrangement of the labels on the moved positions is a state.
+    pub is_multinomial: bool,
 }
 
 /// n! as a big number.
@@ -35,7 +37,8 @@ pub fn count_states(
     group_order: &BigUint,
 ) -> Result<StateCount, ChainTooLarge> {
     let done = |states: Option<BigUint>, proof: &str| {
-        Ok(StateCount { group_order: group_order.clone(), states, proof: proof.to_string() })
+        let proof = proof.to_string();
+        Ok(StateCount { group_order: group_order.clone(), states, proof, is_multinomial: false })
     };
     let mut classes: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
     for (i, &c) in root.iter().enumerate() {
@@ -54,10 +57,11 @@ pub fn count_states(
     let full = factorial(moved_points);
     if *group_order == full || (group_order * 2u32 == full) {
         let multinomial = sizes.iter().fold(full, |n, &s| n / factorial(s));
-        return done(
+        let count = done(
             Some(multinomial),
             "multinomial coefficient: the group is alternating or symmetric on the moved positions (verified stabiliser chain)",
-        );
+        )?;
+        return Ok(StateCount { is_multinomial: true, ..count });
     }
     let mut generators: Vec<Perm> = generators.to_vec();
     let mut order = group_order.clone();

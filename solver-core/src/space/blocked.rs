@@ -92,12 +92,16 @@ impl Space for Blocked {
             Seen::Previous(f) | Seen::Visited(f) => f,
         };
         super::check_inputs(level, shard, geometry, &by_move, own, seen_set)?;
-        let questions = if samples == 0 {
-            None
-        } else {
-            let index = self.index.as_ref();
-            Some(certificate::ask(index, &self.moves, level, shard, &by_move, own, seen_set, samples)?)
+        let source_of_move: Vec<ShardId> = by_move.iter().map(|(s, _)| *s).collect();
+        let subject = certificate::Subject {
+            index: self.index.as_ref(),
+            moves: &self.moves,
+            level,
+            shard,
+            sources,
+            source_of_move: Some(&source_of_move),
         };
+        let questions = if samples == 0 { None } else { Some(subject.ask(own, seen_set, samples)?) };
         let input = LevelInput {
             blocks: &self.blocks,
             geometry,
@@ -110,15 +114,7 @@ impl Space for Blocked {
         let out = level::compute(input, &self.buffers)?;
         let certificate = match questions {
             None => Default::default(),
-            Some(q) => certificate::check(
-                self.index.as_ref(),
-                &self.moves,
-                level,
-                shard,
-                &by_move,
-                &out.frontier,
-                q,
-            )?,
+            Some(questions) => subject.check(&out.frontier, questions)?,
         };
         Ok(Expanded { frontier: out.frontier, visited: out.visited, digest: out.digest, certificate })
     }

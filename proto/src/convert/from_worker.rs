@@ -1,0 +1,199 @@
+//! What workers say.
+
+use super::artifact::{attempt, names, read_names};
+use super::{WireError, all, nanos, record, required};
+use crate::codec::{self, kind};
+use crate::message::{Failure, FromWorker};
+use crate::wire::{self, failed, from_worker::Message};
+use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_solver_core::job::Task;
+use std::time::Duration;
+
+impl From<FromWorker> for wire::FromWorker {
+    fn from(message: FromWorker) -> Self {
+        let message = match message {
+            FromWorker::Register {
+                protocol,
+                version,
+                name,
+                worker,
+                cluster,
+                incarnation,
+                address,
+                threads,
+                memory_bytes,
+                pid,
+                kernel,
+                held,
+                running,
+            } => Message::Register(wire::Register {
+                protocol,
+                version,
+                name,
+                worker: worker.map(|w| w.0),
+                cluster,
+                incarnation: incarnation.0,
+                address,
+                threads,
+                memory_bytes,
+                pid,
+                kernel,
+                held: held.into_iter().map(Into::into).collect(),
+                running: running.into_iter().map(running_task).collect(),
+            }),
+            FromWorker::Heartbeat {
+                memory_bytes,
+                peak_memory_bytes,
+            } => Message::Heartbeat(wire::Heartbeat {
+                memory_bytes,
+                peak_memory_bytes,
+            }),
+            FromWorker::Done {
+                job,
+                task,
+                attempt,
+                output,
+                engine_time,
+                fetched_bytes,
+            } => Message::Done(wire::Done {
+                job: job.0,
+                task_record: codec::encode(kind::TASK, &task),
+                attempt: Some(attempt.into()),
+                output_record: codec::encode(kind::TASK_OUTPUT, &output),
+                engine_time_ns: nanos(engine_time),
+                fetched_bytes,
+            }),
+            FromWorker::Failed {
+                job,
+                task,
+                attempt,
+                failure,
+            } => Message::Failed(wire::Failed {
+                job: job.0,
+                task_record: codec::encode(kind::TASK, &task),
+                attempt: Some(attempt.into()),
+                failure: Some(write_failure(failure)),
+            }),
+            FromWorker::Durable { names: list, bytes } => Message::Durable(wire::Durable {
+                names: names(list),
+                bytes,
+            }),
+            FromWorker::Lost {
+                names: list,
+                reason,
+            } => Message::Lost(wire::Lost {
+                names: names(list),
+                reason,
+            }),
+            FromWorker::Leaving { reason } => Message::Leaving(wire::Leaving { reason }),
+        };
+        wire::FromWorker {
+            message: Some(message),
+        }
+    }
+}
+
+impl TryFrom<wire::FromWorker> for FromWorker {
+    type Error = WireError;
+    fn try_from(message: wire::FromWorker) -> Result<Self, WireError> {
+        Ok(match required("FromWorker.message", message.message)? {
+            Message::Register(m) => FromWorker::Register {
+                protocol: m.protocol,
+                version: m.version,
+                name: m.name,
+                worker: m.worker.map(WorkerId),
+                cluster: m.cluster,
+                incarnation: Incarnation(m.incarnation),
+                address: m.address,
+                threads: m.threads,
+                memory_bytes: m.memory_bytes,
+                pid: m.pid,
+                kernel: m.kernel,
+                held: all(m.held)?,
+                running: m
+                    .running
+                    .into_iter()
+                    .map(read_running_task)
+                    .collect::<Result<_, _>>()?,
+            },
+            Message::Heartbeat(m) => FromWorker::Heartbeat {
+                memory_bytes: m.memory_bytes,
+                peak_memory_bytes: m.peak_memory_bytes,
+            },
+            Message::Done(m) => FromWorker::Done {
+                job: JobId(m.job),
+                task: record("Done.task_record", kind::TASK, &m.task_record)?,
+                attempt: attempt("Done.attempt", m.attempt)?,
+                output: record("Done.output_record", kind::TASK_OUTPUT, &m.output_record)?,
+                engine_time: Duration::from_nanos(m.engine_time_ns),
+                fetched_bytes: m.fetched_bytes,
+            },
+            Message::Failed(m) => FromWorker::Failed {
+                job: JobId(m.job),
+                task: record("Failed.task_record", kind::TASK, &m.task_record)?,
+                attempt: attempt("Failed.attempt", m.attempt)?,
+                failure: read_failure(required("Failed.failure", m.failure)?)?,
+            },
+            Message::Durable(m) => FromWorker::Durable {
+                names: read_names(m.names)?,
+                bytes: m.bytes,
+            },
+            Message::Lost(m) => FromWorker::Lost {
+                names: read_names(m.names)?,
+                reason: m.reason,
+            },
+            Message::Leaving(m) => FromWorker::Leaving { reason: m.reason },
+        })
+    }
+}
+
+fn running_task((job, task, attempt): (JobId, Task, Attempt)) -> wire::RunningTask {
+    wire::RunningTask {
+        job: job.0,
+        task_record: codec::encode(kind::TASK, &task),
+        attempt: Some(attempt.into()),
+    }
+}
+
+fn read_running_task(running: wire::RunningTask) -> Result<(JobId, Task, Attempt), WireError> {
+    Ok((
+        JobId(running.job),
+        record("RunningTask.task_record", kind::TASK, &running.task_record)?,
+        attempt("RunningTask.attempt", running.attempt)?,
+    ))
+}
+
+fn write_failure(failure: Failure) -> failed::Failure {
+    match failure {
+        Failure::InputMissing {
+            name,
+            tried,
+            reason,
+        } => failed::Failure::InputMissing(wire::InputMissing {
+            name: Some(name.into()),
+            tried: tried.into_iter().map(|w| w.0).collect(),
+            reason,
+        }),
+        Failure::Violated(reason) => failed::Failure::Violated(reason),
+        Failure::Memory { needed, allowed } => {
+            failed::Failure::Memory(wire::MemoryShort { needed, allowed })
+        }
+        Failure::Other(reason) => failed::Failure::Other(reason),
+    }
+}
+
+fn read_failure(failure: failed::Failure) -> Result<Failure, WireError> {
+    Ok(match failure {
+        failed::Failure::InputMissing(m) => Failure::InputMissing {
+            name: required("InputMissing.name", m.name)?.try_into()?,
+            tried: m.tried.into_iter().map(WorkerId).collect(),
+            reason: m.reason,
+        },
+        failed::Failure::Violated(reason) => Failure::Violated(reason),
+        failed::Failure::Memory(m) => Failure::Memory {
+            needed: m.needed,
+            allowed: m.allowed,
+        },
+        failed::Failure::Other(reason) => Failure::Other(reason),
+    })
+}
