@@ -8,7 +8,9 @@ use super::{project, roots, rotations};
 /// How a puzzle is wanted; the default is the puzzle as its family or file defines it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PuzzleOptions {
-    /// `qtm`, `htm` or `stm`, for puzzles with base turns.
+    /// For puzzles with base turns: `qtm` (every turn X as X, X'), `htm` (all its powers: X, X2, X') or `stm`
+    /// (htm, then the slices in the same way), in the order of the turns. Only `pocket` lists its quarter
+    /// turns as U, F, R, U', F', R'.
     pub metric: Option<String>,
     /// Comma-separated moves. A bare base turn stands for all its powers in the metric, a suffixed one
     /// for itself, moves separated by spaces for their product as one generator, `all` for the
