@@ -2,6 +2,7 @@
 
 use super::blocked::Blocked;
 use super::chain::{self, ChainDef, ChainIndex, ChainParts};
+use super::product::{self, ProductDef, ProductIndex};
 use super::table::{self, TableDef};
 use super::{LayoutOptions, Space, SpaceDef, SpaceError};
 use crate::bfs::kernel::Kernel;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Body {
     Chain(ChainDef),
+    Product(ProductDef),
     Table(TableDef),
 }
 
@@ -37,10 +39,20 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         .collect::<Result<_, _>>()?;
     let regular = counts.iter().all(|c| c.states.as_ref() == Some(&order));
     let wished = options.kind.as_deref();
-    if let Some(wrong) = wished.filter(|k| !["chain", "table"].contains(k)) {
-        return Err(SpaceError::Unsupported(format!("there is no block kind '{wrong}'; there are chain and table")));
+    if let Some(wrong) = wished.filter(|k| !["chain", "product", "table"].contains(k)) {
+        return Err(SpaceError::Unsupported(format!(
+            "there is no block kind '{wrong}'; there are chain, product and table"
+        )));
     }
-    if !regular || wished == Some("table") {
+    if !regular || matches!(wished, Some("product" | "table")) {
+        if let (Some(states), true) = (&counts[0].states, wished != Some("table"))
+            && let Some(def) = product::build(degree, &moves, puzzle.roots(), states, options)?
+        {
+            return describe_product(puzzle, &moves, &counts[0], def);
+        }
+        if wished == Some("product") {
+            return Err(SpaceError::Unsupported("the colouring is no product of independent coordinates".into()));
+        }
         return build_table(puzzle, &moves, &order, &counts, options);
     }
     let parts = chain::parts_of(degree, &chain, puzzle.roots());
@@ -68,6 +80,31 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         states_proof: counts[0].proof.clone(),
         layout: def.layout(),
         body: serialise(&Body::Chain(def))?,
+    })
+}
+
+fn describe_product(
+    puzzle: &Puzzle,
+    moves: &[Perm],
+    count: &StateCount,
+    def: ProductDef,
+) -> Result<SpaceDef, SpaceError> {
+    let index = ProductIndex::new(def, moves)?;
+    let blocks = index.tables(moves, Kernel::Portable)?;
+    let shards = blocks.shards;
+    let geometry = blocks.geometry();
+    Ok(SpaceDef {
+        kind: "product".into(),
+        shards,
+        sources: (0..shards).map(|s| blocks.sources(s).into_iter().map(|t| t.0).collect()).collect(),
+        shard_states: vec![geometry.states; shards as usize],
+        shard_bytes: vec![geometry.dense_bytes(); shards as usize],
+        directed: !puzzle.is_inverse_closed(),
+        group_order: count.group_order.to_string(),
+        states: count.states.as_ref().map(BigUint::to_string),
+        states_proof: count.proof.clone(),
+        layout: index.def.layout(),
+        body: serialise(&Body::Product(index.def))?,
     })
 }
 
@@ -137,6 +174,28 @@ pub(crate) fn load(
     let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
     let directed = !puzzle.is_inverse_closed();
     match body {
+        Body::Product(def) => {
+            let index = ProductIndex::new(def, &moves)?;
+            let blocks = index.tables(&moves, kernel)?;
+            let mut roots = Vec::new();
+            for root in puzzle.roots() {
+                let Some((s, p)) = index.place(root) else {
+                    return Err(SpaceError::Damaged("a root is not in the product".into()).into());
+                };
+                roots.push((ShardId(s), p));
+            }
+            Ok(Box::new(Blocked {
+                kind: "product",
+                kernel,
+                blocks,
+                index: Box::new(index),
+                moves,
+                parts: 1,
+                directed,
+                roots,
+                buffers: Buffers::default(),
+            }))
+        }
         Body::Table(def) => {
             if def.degree != puzzle.degree() {
                 return Err(SpaceError::Damaged("another number of positions".into()).into());

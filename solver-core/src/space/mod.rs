@@ -4,6 +4,7 @@ pub(crate) mod block;
 mod blocked;
 mod build;
 mod chain;
+mod product;
 mod table;
 mod tail;
 
