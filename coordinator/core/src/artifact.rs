@@ -68,18 +68,11 @@ impl Holders {
         self.0.binary_search_by_key(&worker, |&(w, _)| w)
     }
 
-    /// Adds a holder; what is durable there stays so. True when anything changed.
-    pub(crate) fn add(&mut self, worker: WorkerId, durable: bool) -> bool {
+    /// Notes a holder, and whether it has the artifact on disk.
+    pub(crate) fn set(&mut self, worker: WorkerId, durable: bool) {
         match self.find(worker) {
-            Ok(at) if durable && !self.0[at].1 => {
-                self.0[at].1 = true;
-                true
-            }
-            Ok(_) => false,
-            Err(at) => {
-                self.0.insert(at, (worker, durable));
-                true
-            }
+            Ok(at) => self.0[at].1 = durable,
+            Err(at) => self.0.insert(at, (worker, durable)),
         }
     }
 

@@ -150,6 +150,7 @@ impl Coordinator {
     fn paused(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.bfs.abandon_checkpoint();
+        self.touched.insert(id);
         job.stop_clock(now);
         job.progress.phase = Phase::Paused;
         job.stalled = None;

@@ -9,6 +9,11 @@ use rand::{Rng, SeedableRng};
 use sim::cluster::{Cluster, Plan};
 use sim::toy::Toy;
 
+/// More with e.g. ANTIPODE_SIM_SEEDS=20000.
+fn seeds() -> u64 {
+    std::env::var("ANTIPODE_SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
 fn plan(seed: u64) -> Plan {
     let mut rng = StdRng::seed_from_u64(seed ^ 0xA5A5);
     let toy = match rng.random_range(0..3) {
@@ -32,35 +37,35 @@ fn plan(seed: u64) -> Plan {
 
 #[test]
 fn without_faults_every_order_gives_the_counts() {
-    for seed in 0..300 {
+    for seed in 0..seeds() {
         Cluster::new(plan(seed), seed).run();
     }
 }
 
 #[test]
 fn crashes_cuts_and_repeats_change_nothing() {
-    for seed in 0..300 {
+    for seed in 0..seeds() {
         Cluster::new(Plan { faults: 12, ..plan(seed) }, seed).run();
     }
 }
 
 #[test]
 fn restarts_of_the_coordinator_change_nothing() {
-    for seed in 0..300 {
+    for seed in 0..seeds() {
         Cluster::new(Plan { coordinator_restarts: 3, ..plan(seed) }, seed).run();
     }
 }
 
 #[test]
 fn pauses_keep_what_they_promise() {
-    for seed in 0..300 {
+    for seed in 0..seeds() {
         Cluster::new(Plan { pauses: 3, ..plan(seed) }, seed).run();
     }
 }
 
 #[test]
 fn everything_at_once() {
-    for seed in 0..300 {
+    for seed in 0..seeds() {
         let plan = Plan { faults: 10, coordinator_restarts: 2, pauses: 2, ..plan(seed) };
         Cluster::new(plan, seed).run();
     }

@@ -42,11 +42,12 @@ impl Bfs {
         let to_disk = self.is_to_be_durable(artifact);
         let Some(holders) = self.holders_mut(artifact) else { return Err(Refused::Unknown) };
         let new = !holders.contains(worker);
-        holders.add(worker, durable);
+        // A copy that was made again is not on disk until the worker says so, even if one was.
+        holders.set(worker, durable);
         if holders.is_durable() {
-            self.unsaved.remove(&artifact);
-            self.writing.saved(artifact);
-        } else if new && to_disk {
+            self.note_saved(artifact);
+        } else if to_disk {
+            self.note_unsaved(artifact);
             self.news.persist.push((worker, artifact));
         }
         if new {
@@ -59,10 +60,21 @@ impl Bfs {
     pub fn copy_is_durable(&mut self, artifact: Artifact, worker: WorkerId) {
         let Some(holders) = self.holders_mut(artifact) else { return };
         if holders.contains(worker) {
-            holders.add(worker, true);
-            self.unsaved.remove(&artifact);
-            self.writing.saved(artifact);
+            holders.set(worker, true);
+            self.note_saved(artifact);
         }
+    }
+
+    fn note_saved(&mut self, artifact: Artifact) {
+        self.unsaved.remove(&artifact);
+        self.writing.saved(artifact);
+    }
+
+    fn note_unsaved(&mut self, artifact: Artifact) {
+        if self.keep && artifact.kind == ArtifactKind::Frontier {
+            self.unsaved.insert(artifact);
+        }
+        self.writing.unsaved(&self.graph, artifact);
     }
 
     /// A worker has no copy any more. True when it counted as a holder.
@@ -74,10 +86,7 @@ impl Bfs {
         }
         let other = holders.workers().next();
         if to_disk && !holders.is_durable() {
-            if self.keep && artifact.kind == ArtifactKind::Frontier {
-                self.unsaved.insert(artifact);
-            }
-            self.writing.unsaved(&self.graph, artifact);
+            self.note_unsaved(artifact);
             self.news.persist.extend(other.map(|worker| (worker, artifact)));
         }
         self.mark_around(artifact.level, artifact.shard);
@@ -155,6 +164,9 @@ impl Bfs {
         // What it consumed, if anything, it did not announce.
         cell.lease = Some(Lease { worker, attempt, consumed: None });
         self.dirty.push_back((level, shard));
+        // The worker has its inputs: they need not be made again for its sake.
+        let graph = Arc::clone(&self.graph);
+        self.dirty.extend(graph.inputs(level, shard).map(|input| (input.level, input.shard)));
         self.reached = self.reached.max(level);
         true
     }

@@ -123,6 +123,7 @@ impl Bfs {
             return Err(format!("{} smallest states came, {due} were due", states.len()));
         }
         self.finals.smallest.remove(&shard);
+        self.dirty.push_back((self.finals.level, shard));
         self.finals.found.extend(states);
         if self.finals.smallest.is_empty() {
             let found = std::mem::take(&mut self.finals.found);
