@@ -61,6 +61,13 @@ pub enum KernelChoice {
     Avx512,
 }
 
+impl KernelChoice {
+    /// `portable`, `avx2` or `avx512`: what an engine loaded with this choice will use on this processor.
+    pub fn resolve(self) -> Result<&'static str, EngineError> {
+        Ok(crate::bfs::kernel::Kernel::choose(self)?.name())
+    }
+}
+
 /// What the engine cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -167,7 +174,7 @@ impl Engine {
 
     /// The lexicographically smallest `limit` states of a set, ascending.
     pub fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
-        self.inner.smallest(shard, frontier, limit)
+        crate::bfs::words::smallest(self.inner.as_ref(), shard, frontier, limit)
     }
 
     /// The lexicographically least shortest words (generator order) of states at distance `level`,
@@ -177,10 +184,10 @@ impl Engine {
         &self,
         level: Level,
         states: &[State],
-        kept: &dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>>,
+        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
-        self.inner.words(level, states, kept, memory_bytes)
+        crate::bfs::words::least_words(self.inner.as_ref(), level, states, kept, memory_bytes)
     }
 
     /// Bytes of tables, apart from frontiers.

@@ -37,6 +37,9 @@ pub struct JobDefinition {
     pub fingerprint: String,
 }
 
+/// States of a level whose certificate is checked, over all shards (see [`crate::engine::Certificate`]).
+pub const SAMPLES_PER_LEVEL: u32 = 1000;
+
 /// A pure function of named inputs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Task {

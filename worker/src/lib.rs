@@ -1,1 +1,31 @@
-//! (being laid)
+//! The worker: holds a conversation with the coordinator, computes leased tasks, keeps their
+//! artifacts in memory and on disk, and serves them to other workers.
+//!
+//! - [`session`]: what is said and decided, without IO; fed with events, returns actions.
+//! - [`exec`]: one runner per task kind, on top of an engine.
+//! - [`artifacts`]: what is held: memory within a budget, a store per job, peers.
+//! - [`net`]: the driver: the loop between link, session, compute thread, fetches and data server.
+//!
+//! The same code serves a daemon ([`Source::Address`]) and a cluster within one process
+//! ([`Source::Link`]).
+
+pub mod artifacts;
+mod compute;
+mod config;
+mod delay;
+mod error;
+pub mod exec;
+mod folder;
+mod gauges;
+mod identity;
+mod net;
+mod pool;
+pub mod session;
+#[cfg(test)]
+mod testing;
+
+pub use compute::{Compute, Loader};
+pub use config::{Config, Source};
+pub use error::StartError;
+pub use gauges::{Gauges, Summary, process_memory_bytes};
+pub use net::run;

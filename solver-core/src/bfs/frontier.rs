@@ -116,6 +116,56 @@ impl Frontier {
         }
     }
 
+    /// A sparse set of sorted positions.
+    pub(crate) fn from_positions(geometry: ShardGeometry, positions: Vec<u32>) -> Frontier {
+        if positions.is_empty() {
+            return Frontier::empty(geometry);
+        }
+        let count = positions.len() as u64;
+        Frontier { geometry, count, body: Body::Sparse(positions) }
+    }
+
+    /// Is the position in the set?
+    pub(crate) fn contains(&self, position: u32) -> bool {
+        match &self.body {
+            Body::Empty => false,
+            Body::Sparse(v) => v.binary_search(&position).is_ok(),
+            Body::Dense { words, .. } => words[(position / 64) as usize] >> (position % 64) & 1 == 1,
+        }
+    }
+
+    /// Calls `visit` with every position, ascending.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u32)) {
+        match &self.body {
+            Body::Empty => {}
+            Body::Sparse(v) => v.iter().copied().for_each(visit),
+            Body::Dense { words, counts } => {
+                let per_block = self.geometry.words as usize;
+                for (block, _) in counts.iter().enumerate().filter(|(_, c)| **c != 0) {
+                    for w in block * per_block..(block + 1) * per_block {
+                        let mut word = words[w];
+                        while word != 0 {
+                            visit(w as u32 * 64 + word.trailing_zeros());
+                            word &= word - 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// All positions, ascending.
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        let mut out = Vec::with_capacity(self.count as usize);
+        self.for_each(|p| out.push(p));
+        out
+    }
+
+    /// Below this many states a set is stored as positions (4 bytes a state) rather than bits.
+    pub(crate) fn sparse_limit(geometry: ShardGeometry) -> u64 {
+        geometry.states / 900
+    }
+
     pub(crate) fn from_words(geometry: ShardGeometry, words: Vec<u64>) -> Frontier {
         let counts: Vec<u16> = words
             .chunks_exact(geometry.words as usize)

@@ -1,10 +1,19 @@
 //! Block spaces: how a puzzle's states are numbered, sharded and moved, block by block.
 
+pub(crate) mod block;
+mod blocked;
+mod build;
+mod chain;
+mod table;
+mod tail;
+
+pub use build::build;
+pub(crate) use build::load;
+
 use crate::bfs::frontier::{Frontier, ShardGeometry};
-use crate::engine::{Digest, EngineError, Expanded, KernelChoice, Level, Seen, ShardId};
-use crate::puzzle::{Puzzle, State};
+use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
+use crate::puzzle::State;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// How the user wants the index laid out. All default values mean "choose well".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,20 +66,21 @@ pub enum SpaceError {
     Damaged(String),
 }
 
-/// Computes the index of a puzzle: group, chain, leaf, shards. Deterministic.
-pub fn build(_puzzle: &Puzzle, _options: &LayoutOptions) -> Result<SpaceDef, SpaceError> {
-    Err(SpaceError::Unsupported("being laid".into()))
+/// The slow, independent way between states and numbers: raw permutations only. Certificates and
+/// `verify` rest on it. An element is a list that moves act on by `new[i] = old[p[i]]`; for chains the
+/// group element itself, for colourings the labelling.
+pub(crate) trait Index: Send + Sync {
+    /// The element at a position; `None` for unused positions.
+    fn unrank(&self, shard: ShardId, position: u32) -> Option<Vec<u16>>;
+    /// Where an element is; `near` is any shard of the same part. `None`: not in the space.
+    fn rank(&self, near: ShardId, element: &[u16]) -> Option<(ShardId, u32)>;
+    /// The labelling that an element of a shard stands for.
+    fn state(&self, shard: ShardId, element: &[u16]) -> State;
+    /// All places of a labelling (one, unless parts overlap); empty: not in the space.
+    fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
 }
 
-pub(crate) fn load(
-    _puzzle: &Puzzle,
-    _def: &SpaceDef,
-    _kernel: KernelChoice,
-) -> Result<Box<dyn Space>, EngineError> {
-    Err(SpaceError::Unsupported("being laid".into()).into())
-}
-
-/// One block kind behind [`crate::engine::Engine`], where the methods are described.
+/// One block kind behind [`crate::engine::Engine`], where most methods are described.
 pub(crate) trait Space: Send + Sync {
     fn kind(&self) -> &'static str;
     fn kernel(&self) -> &'static str;
@@ -89,13 +99,68 @@ pub(crate) trait Space: Send + Sync {
         samples: u32,
     ) -> Result<Expanded, EngineError>;
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest;
-    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State>;
-    fn words(
-        &self,
-        level: Level,
-        states: &[State],
-        kept: &dyn Fn(Level, ShardId) -> Option<Arc<Frontier>>,
-        memory_bytes: u64,
-    ) -> Vec<Result<Vec<u16>, String>>;
     fn table_bytes(&self) -> u64;
+    /// Number of generators.
+    fn moves(&self) -> usize;
+    /// One state by one generator (or its inverse).
+    fn step(&self, shard: ShardId, position: u32, generator: usize, inverse: bool) -> (ShardId, u32);
+    /// The labelling at a position; `None` for unused positions.
+    fn state(&self, shard: ShardId, position: u32) -> Option<State>;
+    fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
+}
+
+/// The frontier of a source shard among the inputs of a task.
+pub(crate) fn input_of<'a>(
+    level: Level,
+    shard: ShardId,
+    wanted: ShardId,
+    sources: &[(ShardId, &'a Frontier)],
+) -> Result<(ShardId, &'a Frontier), EngineError> {
+    sources.iter().copied().find(|(s, _)| *s == wanted).ok_or_else(|| {
+        EngineError::Input(format!("level {level} of shard {shard} lacks its source shard {wanted}"))
+    })
+}
+
+/// All inputs must have the shape of the space.
+pub(crate) fn check_inputs(
+    level: Level,
+    shard: ShardId,
+    geometry: ShardGeometry,
+    sources: &[(ShardId, &Frontier)],
+    own: &Frontier,
+    seen: &Frontier,
+) -> Result<(), EngineError> {
+    let all = sources.iter().map(|(_, f)| *f).chain([own, seen]);
+    for f in all {
+        if f.geometry() != geometry {
+            return Err(EngineError::Input(format!("level {level} of shard {shard}: an input has another shape")));
+        }
+    }
+    Ok(())
+}
+
+/// How many digits number the shards: enough for the wanted number of shards (default: 8 for
+/// spaces of some millions of states, 1 below), and no shard beyond 2^32 positions or 64 MiB.
+pub(crate) fn choose_prefix(
+    lengths: &[u64],
+    words: u64,
+    leaf: u64,
+    options: &LayoutOptions,
+) -> Result<usize, SpaceError> {
+    let blocks: u128 = lengths.iter().map(|&l| u128::from(l)).product();
+    let states = blocks * u128::from(words * leaf);
+    let wanted = u128::from(options.min_shards.unwrap_or(if states >= 5_000_000 { 8 } else { 1 }));
+    let (mut shards, mut rest) = (1u128, blocks);
+    let mut prefix = 0;
+    while prefix < lengths.len() && (shards < wanted || rest * u128::from(words) * 8 > 64 << 20) {
+        shards *= u128::from(lengths[prefix]);
+        rest /= u128::from(lengths[prefix]);
+        prefix += 1;
+    }
+    if shards > 1 << 20 || rest * u128::from(words) * 64 > u128::from(u32::MAX) {
+        return Err(SpaceError::Unsupported(format!(
+            "{states} states do not cut into at most a million shards of at most 2^32 states"
+        )));
+    }
+    Ok(prefix)
 }

@@ -1,0 +1,64 @@
+//! The AVX2 kernel: a bit permutation as byte shuffle, mask and compare.
+
+use super::LeafTables;
+use super::pull::{Active, Block, Gather, block_with};
+
+/// Does this processor have it?
+pub(super) fn available() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(super) struct Leaf<'a>(pub &'a LeafTables);
+
+#[cfg(target_arch = "x86_64")]
+impl Gather for Leaf<'_> {
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
+    #[inline(always)]
+    fn row_bytes(&self, words: usize) -> usize {
+        words * 4
+    }
+
+    fn rows(&self) -> *const u8 {
+        self.0.rows.as_ptr().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn word(&self, active: &[Active], w: usize, _words: usize) -> u64 {
+        use std::arch::x86_64::*;
+        let controls = self.0.bytes.as_ptr().cast::<__m256i>();
+        // SAFETY: only called from a function with AVX2 enabled after detection; rows, sources and
+        // controls were checked against each other when the tables were made; lines are aligned.
+        unsafe {
+            let mut low = _mm256_setzero_si256();
+            let mut high = _mm256_setzero_si256();
+            for a in active {
+                let entry = *a.row.cast::<u32>().add(w);
+                let source = _mm256_set1_epi64x(*a.source.byte_add((entry & 0xffff) as usize) as i64);
+                let control = controls.byte_add((entry >> 16) as usize * 2);
+                let mask0 = _mm256_load_si256(control.add(2));
+                let mask1 = _mm256_load_si256(control.add(3));
+                let byte0 = _mm256_shuffle_epi8(source, _mm256_load_si256(control));
+                let byte1 = _mm256_shuffle_epi8(source, _mm256_load_si256(control.add(1)));
+                low = _mm256_or_si256(low, _mm256_cmpeq_epi8(_mm256_and_si256(byte0, mask0), mask0));
+                high = _mm256_or_si256(high, _mm256_cmpeq_epi8(_mm256_and_si256(byte1, mask1), mask1));
+            }
+            let low = _mm256_movemask_epi8(low) as u32;
+            let high = _mm256_movemask_epi8(high) as u32;
+            u64::from(low) | u64::from(high) << 32
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! The store of one job: a folder with one redb file, the only place of the worker that knows redb.
+//!
+//! Invariants:
+//! - What `read` returns is what `write` was given, or an error: every record is framed (see
+//!   [`super::record`]), and so is the head that says how many there are.
+//! - An artifact is there wholly or not at all: its head and its chunks are written in one commit.
+//! - redb is never trusted to survive a damaged file: every use of it is guarded against panics
+//!   and errors; after one it is closed and opened again. A file that cannot be written any more
+//!   is set aside (renamed) and a new one is begun: to the worker that is a lost disk.
+
+use super::packed::Packed;
+use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
+use crate::folder::{Folder, FolderError};
+use antipode_ids::JobId;
+use antipode_proto::codec;
+use antipode_proto::message::{ArtifactKind, ArtifactName};
+use antipode_solver_core::engine::{Certificate, Digest, ShardId};
+use redb::{Database, Durability, ReadableDatabase, TableDefinition};
+use serde::{Deserialize, Serialize};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
+/// redb's default would be 1 GiB. Artifacts are read once and whole, a cache is of little use.
+const CACHE_BYTES: usize = 8 << 20;
+/// Pages freed since the last durable commit cannot be used again: make one this often.
+const SYNC_EVERY_BYTES: u64 = 256 << 20;
+/// Name of the file within the job's folder.
+const FILE: &str = "store.redb";
+const SET_ASIDE: &str = "store.damaged";
+
+const META_KEY: &[u8] = &[0];
+const HEAD: u8 = 1;
+const CHUNK: u8 = 2;
+
+/// What is known of a stored artifact without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    pub digest: Digest,
+    pub count: u64,
+    /// What was checked when it was made; `None` for what came from a peer.
+    pub certificate: Option<Certificate>,
+    encoding: String,
+    length: u64,
+    chunks: u32,
+}
+
+impl Head {
+    pub fn new(digest: Digest, count: u64, certificate: Option<Certificate>, packed: &Packed) -> Head {
+        Head {
+            digest,
+            count,
+            certificate,
+            encoding: packed.encoding.clone(),
+            length: packed.bytes.len() as u64,
+            chunks: packed.bytes.len().div_ceil(BODY_BYTES) as u32,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Meta {
+    job: u64,
+    fingerprint: String,
+}
+
+/// Why the store did not do it; a variant per thing the caller can do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("{path} was written in format {theirs}, formats up to {} are known", record::STORE_FORMAT)]
+    Newer { path: PathBuf, theirs: u16 },
+    /// This artifact cannot be had from the store; the others can.
+    #[error("damaged on disk: {0}")]
+    Damaged(String),
+    /// Nothing was written; what was there before still is. Typically the disk is full.
+    #[error("cannot write to {path}: {reason}")]
+    Write { path: PathBuf, reason: String },
+    /// Everything that was stored is gone; the store goes on, empty.
+    #[error("{path} failed and was set aside: {reason}")]
+    SetAside { path: PathBuf, reason: String },
+}
+
+#[derive(Debug)]
+pub struct JobStore {
+    folder: Folder,
+    job: JobId,
+    fingerprint: String,
+    hash: u64,
+    /// `None` after a fault, until the next use.
+    database: RwLock<Option<Database>>,
+    unsynced_bytes: AtomicU64,
+}
+
+/// What a guarded use of redb came to.
+enum Fault {
+    /// The operating system said no.
+    Io(String),
+    /// redb found its file damaged, or panicked.
+    Broken(String),
+}
+
+impl JobStore {
+    /// The store of `job` under `data`; a new one, or the one that is there if it has the same
+    /// fingerprint. One of another definition, or a damaged one, makes room.
+    pub fn create(data: &Path, job: JobId, fingerprint: &str) -> Result<JobStore, StoreError> {
+        let folder = Folder::lock(&folder_of(data, job))?;
+        let store = JobStore {
+            folder,
+            job,
+            fingerprint: fingerprint.into(),
+            hash: fingerprint_hash(fingerprint),
+            database: RwLock::new(None),
+            unsynced_bytes: AtomicU64::new(0),
+        };
+        match store.meta() {
+            Ok(Some(meta)) if meta.fingerprint == fingerprint => {}
+            Ok(None) => store.write_meta()?,
+            Ok(Some(_)) => {
+                store.set_aside();
+                store.write_meta()?;
+            }
+            Err(error @ StoreError::Newer { .. }) => return Err(error),
+            Err(_) => {
+                store.set_aside();
+                store.write_meta()?;
+            }
+        }
+        Ok(store)
+    }
+
+    /// The store that is in `folder`, and what it holds. `None`: there is nothing of use.
+    #[allow(clippy::type_complexity)]
+    pub fn open(data: &Path, job: JobId) -> Result<Option<(JobStore, Vec<(ArtifactName, Head)>)>, StoreError> {
+        let path = folder_of(data, job);
+        let folder = Folder::lock(&path)?;
+        if !path.join(FILE).exists() {
+            return Ok(None);
+        }
+        let mut store = JobStore {
+            folder,
+            job,
+            fingerprint: String::new(),
+            hash: 0,
+            database: RwLock::new(None),
+            unsynced_bytes: AtomicU64::new(0),
+        };
+        match store.meta() {
+            Ok(Some(meta)) => {
+                store.hash = fingerprint_hash(&meta.fingerprint);
+                store.fingerprint = meta.fingerprint;
+            }
+            Err(error @ StoreError::Newer { .. }) => return Err(error),
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                tracing::warn!(%error, "a job's store is of no use any more");
+                store.set_aside();
+                return Ok(None);
+            }
+        }
+        match store.heads() {
+            Ok(heads) if heads.is_empty() => Ok(None),
+            Ok(heads) => Ok(Some((store, heads))),
+            Err(error @ StoreError::Newer { .. }) => Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "a job's store is of no use any more");
+                store.set_aside();
+                Ok(None)
+            }
+        }
+    }
+
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Writes artifacts and forgets others, in one commit. Without `durable` the commit may be lost
+    /// in a crash, but never a part of it. Returns the bytes written.
+    pub fn write(
+        &self,
+        artifacts: &[(ArtifactName, Head, Packed)],
+        forget: &[ArtifactName],
+        durable: bool,
+    ) -> Result<u64, StoreError> {
+        let bytes: u64 = artifacts.iter().map(|(_, _, packed)| packed.bytes.len() as u64).sum();
+        let unsynced = self.unsynced_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let durable = durable || unsynced >= SYNC_EVERY_BYTES;
+        self.commit(durable, |table| {
+            for name in forget {
+                remove(table, *name)?;
+            }
+            for (name, head, packed) in artifacts {
+                remove(table, *name)?;
+                for (k, body) in packed.bytes.chunks(BODY_BYTES).enumerate() {
+                    let key = key_of(CHUNK, *name, Some(k as u32));
+                    table.insert(&key[..], &frame(&key, self.hash, body)[..])?;
+                }
+                let key = key_of(HEAD, *name, None);
+                let body = codec::encode(codec::kind::ARTIFACT_RECORD, head);
+                table.insert(&key[..], &frame(&key, self.hash, &body)[..])?;
+            }
+            Ok(())
+        })?;
+        if durable {
+            self.unsynced_bytes.store(0, Ordering::Relaxed);
+        }
+        Ok(bytes)
+    }
+
+    /// The artifact, every byte checked. `None`: it was never stored, or is forgotten.
+    pub fn read(&self, name: ArtifactName) -> Result<Option<(Head, Packed)>, StoreError> {
+        let Some(head) = self.record(&key_of(HEAD, name, None))? else {
+            return Ok(None);
+        };
+        let head: Head = decode_head(&head)?;
+        let mut bytes = Vec::new();
+        for k in 0..head.chunks {
+            match self.record(&key_of(CHUNK, name, Some(k)))? {
+                Some(body) => bytes.extend_from_slice(&body),
+                None => return Err(StoreError::Damaged(format!("piece {k} of {} is missing", head.chunks))),
+            }
+        }
+        if bytes.len() as u64 != head.length {
+            return Err(StoreError::Damaged(format!("{} bytes instead of {}", bytes.len(), head.length)));
+        }
+        let packed = Packed { encoding: head.encoding.clone(), bytes };
+        Ok(Some((head, packed)))
+    }
+
+    /// Deletes the folder with everything in it.
+    pub fn destroy(self) {
+        let path = self.folder.path().to_path_buf();
+        drop(self);
+        remove_folder(&path);
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join(FILE)
+    }
+
+    fn meta(&self) -> Result<Option<Meta>, StoreError> {
+        // The fingerprint is not known before this record is read.
+        let Some(record) = self.raw(META_KEY)? else { return Ok(None) };
+        let (hash, body) = self.unframe(META_KEY, &record)?;
+        let meta: Meta = codec::decode(codec::kind::WORKER_META, body)
+            .map_err(|error| StoreError::Damaged(error.to_string()))?;
+        if fingerprint_hash(&meta.fingerprint) != hash || meta.job != self.job.0 {
+            return Err(StoreError::Damaged("it belongs to another job".into()));
+        }
+        Ok(Some(meta))
+    }
+
+    fn write_meta(&self) -> Result<(), StoreError> {
+        let meta = Meta { job: self.job.0, fingerprint: self.fingerprint.clone() };
+        let body = codec::encode(codec::kind::WORKER_META, &meta);
+        self.commit(true, |table| {
+            table.insert(META_KEY, &frame(META_KEY, self.hash, &body)[..])?;
+            Ok(())
+        })
+    }
+
+    /// All heads that can be read; what cannot is as good as lost and is not listed.
+    fn heads(&self) -> Result<Vec<(ArtifactName, Head)>, StoreError> {
+        let range = self.guarded(|database| {
+            let table = database.begin_read()?.open_table(RECORDS)?;
+            let mut found = Vec::new();
+            for entry in table.range([HEAD].as_slice()..[CHUNK].as_slice())? {
+                let (key, value) = entry?;
+                found.push((key.value().to_vec(), value.value().to_vec()));
+            }
+            Ok(found)
+        });
+        let mut heads = Vec::new();
+        for (key, record) in range.map_err(|fault| StoreError::Damaged(fault.text()))? {
+            let head = self.body(&key, &record).and_then(|body| decode_head(&body));
+            match (name_of(self.job, &key), head) {
+                (Some(name), Ok(head)) => heads.push((name, head)),
+                (_, Err(error @ StoreError::Newer { .. })) => return Err(error),
+                (name, _) => tracing::warn!(?name, "a stored artifact is damaged and forgotten"),
+            }
+        }
+        Ok(heads)
+    }
+
+    fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.raw(key)?.map(|record| self.body(key, &record)).transpose()
+    }
+
+    fn raw(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.guarded(|database| {
+            let table = match database.begin_read()?.open_table(RECORDS) {
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+                other => other?,
+            };
+            Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        })
+        .map_err(|fault| StoreError::Damaged(fault.text()))
+    }
+
+    fn unframe<'a>(&self, key: &[u8], record: &'a [u8]) -> Result<(u64, &'a [u8]), StoreError> {
+        unframe(key, record).map_err(|error| match error {
+            RecordError::Newer { theirs } => StoreError::Newer { path: self.file(), theirs },
+            RecordError::Damaged(reason) => StoreError::Damaged(reason),
+        })
+    }
+
+    fn body(&self, key: &[u8], record: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let (hash, body) = self.unframe(key, record)?;
+        if hash != self.hash {
+            return Err(StoreError::Damaged("it is a record of another job".into()));
+        }
+        Ok(body.to_vec())
+    }
+
+    fn commit(
+        &self,
+        durable: bool,
+        change: impl Fn(&mut redb::Table<&[u8], &[u8]>) -> Result<(), redb::Error>,
+    ) -> Result<(), StoreError> {
+        let done = self.guarded(|database| {
+            let mut transaction = database.begin_write()?;
+            if !durable {
+                transaction.set_durability(Durability::None)?;
+            }
+            change(&mut transaction.open_table(RECORDS)?)?;
+            Ok(transaction.commit()?)
+        });
+        done.map_err(|fault| match fault {
+            Fault::Io(reason) => StoreError::Write { path: self.file(), reason },
+            Fault::Broken(reason) => {
+                self.set_aside();
+                // If not even an empty store can be begun, the next use says so.
+                let _ = self.write_meta_once();
+                StoreError::SetAside { path: self.file(), reason }
+            }
+        })
+    }
+
+    /// Like `write_meta`, but a second fault in a row does not set aside again.
+    fn write_meta_once(&self) -> Result<(), Fault> {
+        let meta = Meta { job: self.job.0, fingerprint: self.fingerprint.clone() };
+        let body = codec::encode(codec::kind::WORKER_META, &meta);
+        self.guarded(|database| {
+            let transaction = database.begin_write()?;
+            transaction.open_table(RECORDS)?.insert(META_KEY, &frame(META_KEY, self.hash, &body)[..])?;
+            Ok(transaction.commit()?)
+        })
+    }
+
+    /// Uses the database; after a fault it is closed, opened again, and tried once more.
+    fn guarded<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, Fault> {
+        let mut fault = Fault::Broken(String::new());
+        for _ in 0..2 {
+            let used = catch_unwind(AssertUnwindSafe(|| {
+                let guard = self.opened()?;
+                match guard.as_ref() {
+                    Some(database) => work(database),
+                    None => Err(redb::Error::DatabaseClosed),
+                }
+            }));
+            fault = match used {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) => classify(error),
+                Err(_) => Fault::Broken("the database panicked".into()),
+            };
+            self.close();
+        }
+        Err(fault)
+    }
+
+    fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Database>>, redb::Error> {
+        let guard = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        if guard.is_some() {
+            return Ok(guard);
+        }
+        drop(guard);
+        let mut slot = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            *slot = Some(Database::builder().set_cache_size(CACHE_BYTES).create(self.file())?);
+        }
+        drop(slot);
+        Ok(self.database.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn close(&self) {
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        // Closing writes, and a damaged database may panic once more.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
+    }
+
+    /// Renames the file, so that a person can look at it until the job is over.
+    fn set_aside(&self) {
+        self.close();
+        let file = self.file();
+        if let Err(error) = std::fs::rename(&file, self.folder.path().join(SET_ASIDE)) {
+            tracing::warn!(%error, path = %file.display(), "cannot set a damaged store aside; it is removed");
+            let _ = std::fs::remove_file(&file);
+        }
+    }
+}
+
+impl Fault {
+    fn text(self) -> String {
+        match self {
+            Fault::Io(reason) | Fault::Broken(reason) => reason,
+        }
+    }
+}
+
+fn classify(error: redb::Error) -> Fault {
+    match error {
+        redb::Error::Io(reason) => Fault::Io(reason.to_string()),
+        redb::Error::PreviousIo => Fault::Io(error.to_string()),
+        other => Fault::Broken(other.to_string()),
+    }
+}
+
+fn decode_head(body: &[u8]) -> Result<Head, StoreError> {
+    codec::decode(codec::kind::ARTIFACT_RECORD, body).map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
+fn remove(table: &mut redb::Table<&[u8], &[u8]>, name: ArtifactName) -> Result<(), redb::Error> {
+    if table.remove(&key_of(HEAD, name, None)[..])?.is_none() {
+        return Ok(());
+    }
+    let (first, last) = (key_of(CHUNK, name, Some(0)), key_of(CHUNK, name, Some(u32::MAX)));
+    table.retain_in(&first[..]..=&last[..], |_, _| false)?;
+    Ok(())
+}
+
+/// Tag, level, shard, kind, and the number of the chunk: sorted so that levels lie together.
+fn key_of(tag: u8, name: ArtifactName, chunk: Option<u32>) -> Vec<u8> {
+    let mut key = Vec::with_capacity(14);
+    key.push(tag);
+    key.extend_from_slice(&name.level.to_be_bytes());
+    key.extend_from_slice(&name.shard.0.to_be_bytes());
+    key.push(match name.kind {
+        ArtifactKind::Frontier => 0,
+        ArtifactKind::Visited => 1,
+    });
+    key.extend(chunk.into_iter().flat_map(u32::to_be_bytes));
+    key
+}
+
+fn name_of(job: JobId, key: &[u8]) -> Option<ArtifactName> {
+    let [HEAD, a, b, c, d, e, f, g, h, kind] = *key else { return None };
+    let kind = match kind {
+        0 => ArtifactKind::Frontier,
+        1 => ArtifactKind::Visited,
+        _ => return None,
+    };
+    let level = u32::from_be_bytes([a, b, c, d]);
+    Some(ArtifactName { job, level, shard: ShardId(u32::from_be_bytes([e, f, g, h])), kind })
+}
+
+/// Where the store of a job is.
+pub fn folder_of(data: &Path, job: JobId) -> PathBuf {
+    data.join("jobs").join(job.to_string())
+}
+
+/// The jobs that have a folder under `data`.
+pub fn stored_jobs(data: &Path) -> Vec<JobId> {
+    let Ok(entries) = std::fs::read_dir(data.join("jobs")) else { return Vec::new() };
+    let mut jobs: Vec<JobId> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(JobId))
+        .collect();
+    jobs.sort_unstable();
+    jobs
+}
+
+/// Deletes a job's folder; failing is said and does no harm.
+pub fn remove_folder(path: &Path) {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(%error, path = %path.display(), "cannot delete the folder of a closed job");
+        }
+        _ => {}
+    }
+}

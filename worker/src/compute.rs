@@ -1,0 +1,90 @@
+//! What the worker needs of an engine: the seam between the machinery of this crate and the
+//! mathematics, so that the machinery can be tested with a toy graph.
+
+use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
+use antipode_solver_core::engine::{Digest, Engine, EngineError, Expanded, Level, Seen, ShardId};
+use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::puzzle::State;
+use std::sync::Arc;
+
+/// The methods of [`Engine`], where they are described.
+pub trait Compute: Send + Sync + 'static {
+    fn shards(&self) -> u32;
+    fn is_directed(&self) -> bool;
+    fn geometry(&self, shard: ShardId) -> ShardGeometry;
+    fn sources(&self, shard: ShardId) -> Vec<ShardId>;
+    fn roots(&self, shard: ShardId) -> Frontier;
+    fn expand(
+        &self,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+        samples: u32,
+    ) -> Result<Expanded, EngineError>;
+    fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest;
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State>;
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>>;
+    fn table_bytes(&self) -> u64;
+    fn expand_bytes(&self, shard: ShardId) -> u64;
+}
+
+/// Makes the engine of a job; called once per job, off the async threads, within the pool.
+pub type Loader = Arc<dyn Fn(&JobDefinition) -> Result<Arc<dyn Compute>, EngineError> + Send + Sync>;
+
+impl Compute for Engine {
+    fn shards(&self) -> u32 {
+        Engine::shards(self)
+    }
+    fn is_directed(&self) -> bool {
+        Engine::is_directed(self)
+    }
+    fn geometry(&self, shard: ShardId) -> ShardGeometry {
+        Engine::geometry(self, shard)
+    }
+    fn sources(&self, shard: ShardId) -> Vec<ShardId> {
+        Engine::sources(self, shard)
+    }
+    fn roots(&self, shard: ShardId) -> Frontier {
+        Engine::roots(self, shard)
+    }
+    fn expand(
+        &self,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+        samples: u32,
+    ) -> Result<Expanded, EngineError> {
+        Engine::expand(self, level, shard, sources, own, seen, samples)
+    }
+    fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest {
+        Engine::digest(self, shard, frontier)
+    }
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        Engine::smallest(self, shard, frontier, limit)
+    }
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>> {
+        Engine::words(self, level, states, kept, memory_bytes)
+    }
+    fn table_bytes(&self) -> u64 {
+        Engine::table_bytes(self)
+    }
+    fn expand_bytes(&self, shard: ShardId) -> u64 {
+        Engine::expand_bytes(self, shard)
+    }
+}

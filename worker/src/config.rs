@@ -1,0 +1,41 @@
+//! What a worker is told at its start.
+
+use crate::gauges::Gauges;
+use antipode_proto::link::WorkerLink;
+use antipode_solver_core::engine::KernelChoice;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the coordinator is.
+#[derive(Debug)]
+pub enum Source {
+    /// In the same process. When the link ends, so does the worker.
+    Link(WorkerLink),
+    /// `host:port`. The worker outlives the coordinator: it reconnects for as long as it lives.
+    Address(String),
+}
+
+/// Settings of one worker.
+#[derive(Debug)]
+pub struct Config {
+    /// Folder for identity and artifacts; locked while the worker lives, made if missing.
+    pub data: PathBuf,
+    /// How users see it, usually the host name.
+    pub name: String,
+    /// Threads of the compute pool; 0 means all that the machine has.
+    pub threads: usize,
+    /// Budget for artifacts, tables and working memory, in bytes.
+    pub memory_bytes: u64,
+    /// Where artifacts are served to other workers. `None`: a free loopback port with
+    /// [`Source::Address`], no server at all with [`Source::Link`].
+    pub listen: Option<SocketAddr>,
+    /// `host:port` under which others reach `listen`, where that differs.
+    pub advertise: Option<String>,
+    /// Allow addresses other than loopback, without encryption and without any proof of identity.
+    pub insecure: bool,
+    pub kernel: KernelChoice,
+    pub coordinator: Source,
+    /// Filled by the worker, readable by whoever started it.
+    pub gauges: Arc<Gauges>,
+}

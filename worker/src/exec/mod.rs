@@ -1,0 +1,158 @@
+//! One runner per task kind. A runner knows which inputs its kind needs, what memory it takes, and
+//! how the engine is called; it decides nothing about when or where.
+
+mod expand;
+mod smallest;
+mod words;
+
+use crate::artifacts::fetch::Inputs;
+use crate::artifacts::{Artifacts, Need};
+use crate::compute::Compute;
+use antipode_ids::JobId;
+use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
+use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
+use antipode_solver_core::engine::{EngineError, Level, ShardId};
+use antipode_solver_core::job::{Task, TaskOutput};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A task with everything that it needs, ready for the compute thread.
+pub struct Work {
+    pub job: JobId,
+    pub task: Task,
+    pub engine: Arc<dyn Compute>,
+    pub inputs: Inputs,
+    /// The seen states' buffer may be used up.
+    pub consume: bool,
+}
+
+/// What became of it.
+pub struct Finished {
+    pub result: Result<TaskOutput, Failure>,
+    /// Artifacts that were used up although the task failed.
+    pub lost: Vec<ArtifactName>,
+}
+
+/// The artifacts that `task` needs and that are neither level 0 nor empty, as the lease lists them.
+/// Fails on a task that the engine cannot have, or an input that is not listed.
+pub fn wanted(
+    engine: &dyn Compute,
+    job: JobId,
+    task: &Task,
+    listed: &[Input],
+) -> Result<Vec<Input>, Failure> {
+    check(engine, task)?;
+    let mut wanted = Vec::new();
+    for name in names(engine, job, task) {
+        if name.level == 0 {
+            continue;
+        }
+        match listed.iter().find(|input| input.name == name) {
+            Some(input) if input.count == 0 => {}
+            Some(input) => wanted.push(input.clone()),
+            None => {
+                let reason = "the lease does not say where it is".into();
+                return Err(Failure::InputMissing { name, tried: Vec::new(), reason });
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Memory for `task` besides its inputs, in bytes; `usable` is the budget without tables.
+pub fn working_bytes(engine: &dyn Compute, task: &Task, consume: bool, usable: u64) -> u64 {
+    match *task {
+        Task::Expand { level, shard } => expand::working_bytes(engine, level, shard, consume),
+        Task::Smallest { .. } => 0,
+        Task::Words { .. } => words::working_bytes(usable),
+    }
+}
+
+/// Memory of an artifact that is not in memory yet, in bytes: positions while they are fewer than
+/// the bitmap's bytes, else the bitmap.
+pub fn estimated_bytes(geometry: ShardGeometry, count: u64) -> u64 {
+    geometry.dense_bytes().min(count.saturating_mul(4))
+}
+
+/// What the task needs beyond what is in memory, and what it needs in all (without tables).
+pub fn need(engine: &dyn Compute, artifacts: &Artifacts, work: (&Task, bool), wanted: &[Input]) -> (Need, u64) {
+    let (task, consume) = work;
+    let working = working_bytes(engine, task, consume, artifacts.usable_bytes());
+    let mut need = Need { incoming: 0, working };
+    let mut all = working;
+    for input in wanted {
+        match artifacts.place(input.name, input.digest) {
+            crate::artifacts::Place::Memory(frontier) => all += frontier.memory_bytes(),
+            _ => {
+                let bytes = estimated_bytes(engine.geometry(input.name.shard), input.count);
+                need.incoming += bytes;
+                all += bytes;
+            }
+        }
+    }
+    (need, all)
+}
+
+/// Computes. To be called in the pool; keeps the results in `artifacts`.
+pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
+    let mut lost = Vec::new();
+    let ran = catch_unwind(AssertUnwindSafe(|| match work.task.clone() {
+        Task::Expand { level, shard } => expand::run(work, level, shard, artifacts, &mut lost),
+        Task::Smallest { level, shard, limit } => smallest::run(&work, level, shard, limit),
+        Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
+    }));
+    let result = ran.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(Failure::Other(format!("the engine panicked: {text}")))
+    });
+    if result.is_ok() {
+        lost.clear();
+    }
+    Finished { result, lost }
+}
+
+/// An engine's error as the coordinator needs it.
+pub fn failure(error: EngineError) -> Failure {
+    match error {
+        EngineError::Violated(what) => Failure::Violated(what),
+        EngineError::Memory { needed, allowed } => Failure::Memory { needed, allowed },
+        other => Failure::Other(other.to_string()),
+    }
+}
+
+fn check(engine: &dyn Compute, task: &Task) -> Result<(), Failure> {
+    let shard = match *task {
+        Task::Expand { level: 0, .. } => return Err(Failure::Other("level 0 is not computed".into())),
+        Task::Expand { shard, .. } | Task::Smallest { shard, .. } => shard,
+        Task::Words { .. } => return Ok(()),
+    };
+    if shard.0 < engine.shards() {
+        return Ok(());
+    }
+    Err(Failure::Other(format!("there is no shard {shard}: the index has {}", engine.shards())))
+}
+
+fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
+    match *task {
+        Task::Expand { level, shard } => expand::names(engine, job, level, shard),
+        Task::Smallest { level, shard, .. } => vec![frontier_name(job, level, shard)],
+        // It takes what happens to be here; nothing is fetched for it.
+        Task::Words { .. } => Vec::new(),
+    }
+}
+
+fn frontier_name(job: JobId, level: Level, shard: ShardId) -> ArtifactName {
+    ArtifactName { job, level, shard, kind: ArtifactKind::Frontier }
+}
+
+/// An input as it was prepared; level 0 is made here, and what is not wanted is empty.
+fn input(work: &Work, name: ArtifactName) -> Arc<Frontier> {
+    if name.level == 0 {
+        return Arc::new(work.engine.roots(name.shard));
+    }
+    match work.inputs.frontiers.get(&name) {
+        Some(frontier) => frontier.clone(),
+        None => Arc::new(Frontier::empty(work.engine.geometry(name.shard))),
+    }
+}

@@ -1,0 +1,330 @@
+//! One loop that owns the session: it hears, steps, and performs what the session says, in order.
+
+use super::connection::{Connection, Heard};
+use super::prepare::{Order, Outcome};
+use super::threads::{self, Chore};
+use crate::artifacts::fetch::{Gatherer, Inputs};
+use crate::artifacts::{Artifacts, Loss};
+use crate::compute::{Compute, Loader};
+use crate::delay::Delay;
+use crate::error::StartError;
+use crate::exec::Work;
+use crate::gauges::{Gauges, process_memory_bytes};
+use crate::identity::Identity;
+use crate::session::{Action, Event, Exit, LeaseId, Session};
+use antipode_ids::{Attempt, JobId};
+use antipode_proto::PROTOCOL_VERSION;
+use antipode_proto::message::{ArtifactName, FromWorker, ToWorker};
+use antipode_solver_core::job::Task;
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::mpsc as thread_mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
+
+/// How often the session is told that time passes.
+const TICK: Duration = Duration::from_millis(200);
+/// How long the end waits for disks and for what computes although nobody wants it any more.
+const END: Duration = Duration::from_secs(30);
+
+/// What the rest of the process tells the loop.
+pub enum Happened {
+    Event(Event),
+    Prepared(LeaseId, Outcome),
+}
+
+/// What a driver is made of.
+pub struct Parts {
+    pub identity: Identity,
+    pub name: String,
+    /// Where others fetch from this worker.
+    pub address: Option<String>,
+    pub kernel: &'static str,
+    pub memory_bytes: u64,
+    pub artifacts: Arc<Artifacts>,
+    pub pool: Arc<rayon::ThreadPool>,
+    pub gauges: Arc<Gauges>,
+    pub loader: Loader,
+    pub delay: Option<Delay>,
+}
+
+/// A lease that is being prepared.
+pub struct Ready {
+    pub job: JobId,
+    pub task: Task,
+    pub engine: Arc<dyn Compute>,
+    pub consume: bool,
+}
+
+pub struct Driver {
+    pub parts: Parts,
+    pub session: Session,
+    pub gatherer: Arc<Gatherer>,
+    /// Leases whose preparation goes on; one that is missing here was given up.
+    pub preparing: HashMap<LeaseId, Ready>,
+    ready: HashMap<LeaseId, (Ready, Inputs)>,
+    pub events: UnboundedSender<Happened>,
+    /// Events that follow at once from what was just performed.
+    queue: VecDeque<Event>,
+    /// What runs beside the loop and may be given up.
+    pub beside: JoinSet<()>,
+    /// What writes to disk and is waited for at the end.
+    writing: JoinSet<()>,
+    connection: Connection,
+}
+
+/// The ends of the worker's own threads.
+struct Threads {
+    compute: thread_mpsc::Sender<(LeaseId, Work)>,
+    chores: thread_mpsc::Sender<Chore>,
+    handles: [JoinHandle<()>; 2],
+}
+
+impl Driver {
+    pub fn new(parts: Parts, connection: Connection) -> (Driver, UnboundedReceiver<Happened>) {
+        let (events, happened) = mpsc::unbounded_channel();
+        let gatherer =
+            Gatherer::new(parts.artifacts.clone(), parts.gauges.clone(), parts.pool.clone());
+        if let Some(member) = &parts.identity.member {
+            gatherer.set_me(member.worker);
+        }
+        let driver = Driver {
+            parts,
+            session: Session::new(Instant::now()),
+            gatherer: Arc::new(gatherer),
+            preparing: HashMap::new(),
+            ready: HashMap::new(),
+            events,
+            queue: VecDeque::new(),
+            beside: JoinSet::new(),
+            writing: JoinSet::new(),
+            connection,
+        };
+        (driver, happened)
+    }
+
+    /// Until the session says that it is over.
+    pub async fn run(
+        mut self,
+        mut happened: UnboundedReceiver<Happened>,
+        mut lost: UnboundedReceiver<Loss>,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), StartError> {
+        let threads = self.start_threads()?;
+        let mut shutdown = std::pin::pin!(shutdown);
+        let mut draining = false;
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let outcome = loop {
+            let event = tokio::select! {
+                Some(happened) = happened.recv() => self.happened(happened),
+                heard = self.connection.hear() => match heard {
+                    Ok(Heard::Message(message)) => Some(self.message(message)),
+                    Ok(Heard::Connected) => Some(Event::Connected),
+                    Ok(Heard::Disconnected) => Some(Event::Disconnected),
+                    Ok(Heard::Over) => break Ok(Exit::Done),
+                    Err(error) => break Err(error),
+                },
+                Some(loss) = lost.recv() => Some(Event::Lost { names: loss.names, reason: loss.reason }),
+                _ = ticks.tick() => {
+                    let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
+                    Some(Event::Tick { memory_bytes, peak_memory_bytes })
+                }
+                () = &mut shutdown, if !draining => {
+                    draining = true;
+                    Some(Event::Drain)
+                }
+            };
+            self.queue.extend(event);
+            match self.work_off(&threads) {
+                Ok(None) => {}
+                Ok(Some(exit)) => break Ok(exit),
+                Err(error) => break Err(error),
+            }
+        };
+        self.end(threads).await;
+        match outcome? {
+            Exit::Done => Ok(()),
+            Exit::Refused { reason } => Err(StartError::Refused { reason }),
+        }
+    }
+
+    fn start_threads(&self) -> Result<Threads, StartError> {
+        let Parts { pool, artifacts, loader, .. } = &self.parts;
+        let (compute, computing) =
+            threads::compute(pool.clone(), artifacts.clone(), self.events.clone())?;
+        let (chores, keeping) = threads::housekeeping(
+            pool.clone(),
+            artifacts.clone(),
+            loader.clone(),
+            self.events.clone(),
+        )?;
+        Ok(Threads { compute, chores, handles: [computing, keeping] })
+    }
+
+    /// A lease comes with the answer, where it is known already.
+    fn message(&self, message: ToWorker) -> Event {
+        match message {
+            ToWorker::Lease { job, task, attempt, inputs, consume } => {
+                let known = self.parts.artifacts.known(job, &task);
+                Event::Leased { job, task, attempt, inputs, consume, known }
+            }
+            other => Event::Message(other),
+        }
+    }
+
+    fn happened(&mut self, happened: Happened) -> Option<Event> {
+        match happened {
+            Happened::Prepared(lease, outcome) => {
+                self.outcome(lease, outcome);
+                None
+            }
+            Happened::Event(event) => {
+                if let Event::Computed { result: Ok(_), .. } = &event {
+                    Gauges::add(&self.parts.gauges.tasks_done, 1);
+                }
+                Some(event)
+            }
+        }
+    }
+
+    /// The end of a preparation; of a lease that was given up meanwhile nothing stays.
+    pub fn outcome(&mut self, lease: LeaseId, outcome: Outcome) {
+        let known = self.preparing.remove(&lease);
+        let event = match (known, outcome) {
+            (Some(ready), Outcome::Inputs(inputs)) => {
+                self.parts.artifacts.settle(lease.0);
+                self.ready.insert(lease, (ready, inputs));
+                Event::Prepared { lease }
+            }
+            (None, Outcome::Inputs(_)) => return self.parts.artifacts.unreserve(lease.0),
+            (_, Outcome::Crowded) => Event::Crowded { lease },
+            (_, Outcome::Failed(failure)) => {
+                self.parts.artifacts.unreserve(lease.0);
+                Event::Unprepared { lease, failure }
+            }
+        };
+        self.queue.push_back(event);
+    }
+
+    /// Steps the session until nothing follows any more.
+    fn work_off(&mut self, threads: &Threads) -> Result<Option<Exit>, StartError> {
+        while let Some(event) = self.queue.pop_front() {
+            if let Event::Loaded { job, .. } = &event
+                && !self.session.is_open(*job)
+            {
+                // Closed while its engine was being loaded.
+                let _ = threads.chores.send(Chore::Close { job: *job, keep: true });
+            }
+            for action in self.session.step(Instant::now(), event) {
+                if let Some(exit) = self.perform(threads, action)? {
+                    return Ok(Some(exit));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn perform(&mut self, threads: &Threads, action: Action) -> Result<Option<Exit>, StartError> {
+        match action {
+            Action::Register { running } => self.register(running),
+            Action::Send(message) => self.connection.say(message),
+            Action::Join { worker, cluster } => {
+                self.parts.identity.join(worker, &cluster)?;
+                self.gatherer.set_me(worker);
+                tracing::info!(%worker, %cluster, "registered");
+            }
+            Action::Load { job, definition } => {
+                // The thread lives as long as its sender.
+                let _ = threads.chores.send(Chore::Load { job, definition });
+            }
+            Action::Prepare { lease, job, task, inputs, consume, alone } => {
+                self.prepare(Order { lease, job, task, inputs, consume, alone });
+            }
+            Action::Compute { lease } => self.compute(threads, lease),
+            Action::Forget { lease } => {
+                self.preparing.remove(&lease);
+                if self.ready.remove(&lease).is_some() {
+                    self.parts.artifacts.unreserve(lease.0);
+                }
+            }
+            Action::Persist { names } => self.persist(names),
+            Action::Release { names } => self.parts.artifacts.release(&names),
+            Action::Close { job, keep } => {
+                let _ = threads.chores.send(Chore::Close { job, keep });
+            }
+            Action::Exit(exit) => return Ok(Some(exit)),
+        }
+        Ok(None)
+    }
+
+    fn register(&self, running: Vec<(JobId, Task, Attempt)>) {
+        let Parts { identity, name, address, kernel, memory_bytes, artifacts, pool, .. } = &self.parts;
+        let member = identity.member.as_ref();
+        self.connection.say(FromWorker::Register {
+            protocol: PROTOCOL_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            name: name.clone(),
+            worker: member.map(|member| member.worker),
+            cluster: member.map(|member| member.cluster.clone()),
+            incarnation: identity.incarnation,
+            address: address.clone(),
+            threads: pool.current_num_threads() as u32,
+            memory_bytes: *memory_bytes,
+            pid: std::process::id(),
+            kernel: (*kernel).into(),
+            held: artifacts.held(),
+            running,
+        });
+    }
+
+    fn compute(&mut self, threads: &Threads, lease: LeaseId) {
+        let Some((ready, inputs)) = self.ready.remove(&lease) else { return };
+        let Ready { job, task, engine, consume } = ready;
+        if self.parts.artifacts.has_copies(job) {
+            let wanted = self.session.wanted();
+            self.parts.artifacts.drop_old_copies(job, &wanted);
+        }
+        let _ = threads.compute.send((lease, Work { job, task, engine, inputs, consume }));
+    }
+
+    fn persist(&mut self, names: Vec<ArtifactName>) {
+        let (artifacts, events) = (self.parts.artifacts.clone(), self.events.clone());
+        self.writing.spawn_blocking(move || {
+            let say = |event| {
+                let _ = events.send(Happened::Event(event));
+            };
+            let outcome = artifacts.persist(&names, |names, bytes| say(Event::Persisted { names, bytes }));
+            if !outcome.missing.is_empty() {
+                say(Event::Lost { names: outcome.missing, reason: "it is not held here".into() });
+            }
+            if !outcome.failed.is_empty() {
+                tracing::error!(reason = %outcome.reason, "artifacts cannot be made durable; trying again later");
+                say(Event::NotPersisted { names: outcome.failed });
+            }
+        });
+        // Collect what is done, so that the set does not grow for ever.
+        while self.writing.try_join_next().is_some() {}
+        while self.beside.try_join_next().is_some() {}
+    }
+
+    /// Lets the last words out, and waits for what uses the disk.
+    async fn end(mut self, threads: Threads) {
+        self.beside.shutdown().await;
+        self.connection.finish().await;
+        let Threads { compute, chores, handles } = threads;
+        drop((compute, chores));
+        self.writing.spawn_blocking(move || {
+            for handle in handles {
+                let _ = handle.join();
+            }
+        });
+        let all = async { while self.writing.join_next().await.is_some() {} };
+        if tokio::time::timeout(END, all).await.is_err() {
+            tracing::warn!("a task still computes; it is left behind");
+        }
+    }
+}

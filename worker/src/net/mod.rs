@@ -1,0 +1,148 @@
+//! The driver: the loop between link, session, compute thread, fetches and data server.
+
+mod connection;
+mod driver;
+mod prepare;
+mod threads;
+
+use crate::artifacts::{Artifacts, Server, StoreError};
+use crate::compute::{Compute, Loader};
+use crate::config::{Config, Source};
+use crate::delay::Delay;
+use crate::error::StartError;
+use crate::folder::{Folder, FolderError};
+use crate::gauges::Summary;
+use crate::identity::Identity;
+use crate::pool;
+use antipode_solver_core::engine::{Engine, EngineError};
+use connection::Connection;
+use driver::{Driver, Parts};
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Runs a worker until `shutdown` resolves (it then finishes the tasks it is computing and says that
+/// it leaves), until the coordinator ends it, or, in one process with the coordinator, until the
+/// link ends. Needs a tokio runtime with several threads. Everything that can be wrong at the start
+/// is found before the coordinator hears of the worker.
+pub async fn run(config: Config, shutdown: impl Future<Output = ()>) -> Result<Summary, StartError> {
+    let choice = config.kernel;
+    let loader: Loader = Arc::new(move |definition| {
+        let engine = Engine::load(&definition.spec.puzzle, &definition.space, choice)?;
+        Ok(Arc::new(engine) as Arc<dyn Compute>)
+    });
+    run_with(config, loader, shutdown).await
+}
+
+/// [`run`] with engines from `loader`.
+pub(crate) async fn run_with(
+    config: Config,
+    loader: Loader,
+    shutdown: impl Future<Output = ()>,
+) -> Result<Summary, StartError> {
+    let kernel = config.kernel.resolve().map_err(|error| match error {
+        EngineError::NoKernel(name) => StartError::NoKernel(name),
+        other => StartError::Internal(other.to_string()),
+    })?;
+    check_addresses(&config)?;
+    let folder = Folder::lock(&config.data)?;
+    let identity = Identity::start(folder.path())?;
+    let pool = Arc::new(pool::build(config.threads)?);
+    let gauges = config.gauges.clone();
+    let (losses, lost) = mpsc::unbounded_channel();
+    let artifacts = {
+        let (data, gauges) = (config.data.clone(), gauges.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            Artifacts::open(&data, config.memory_bytes, gauges, losses)
+        });
+        Arc::new(opened.await.map_err(|error| StartError::Internal(error.to_string()))??)
+    };
+    let server = match listen_address(&config) {
+        Some(address) => Some(Server::start(address, artifacts.clone(), gauges.clone()).await?),
+        None => None,
+    };
+    let address = server.as_ref().map(|server| {
+        config.advertise.clone().unwrap_or_else(|| server.address().to_string())
+    });
+    let parts = Parts {
+        identity,
+        name: config.name,
+        address,
+        kernel,
+        memory_bytes: config.memory_bytes,
+        artifacts,
+        pool,
+        gauges: gauges.clone(),
+        loader,
+        delay: Delay::from_environment(),
+    };
+    let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
+    driver.run(happened, lost, shutdown).await?;
+    // In this order: nobody may find the folder locked by a worker that says it has ended.
+    drop(server);
+    drop(folder);
+    Ok(gauges.read())
+}
+
+fn listen_address(config: &Config) -> Option<SocketAddr> {
+    match (config.listen, &config.coordinator) {
+        (Some(address), _) => Some(address),
+        (None, Source::Address(_)) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+        (None, Source::Link(_)) => None,
+    }
+}
+
+/// Nothing but loopback without `insecure`, and nothing that others could not reach.
+fn check_addresses(config: &Config) -> Result<(), StartError> {
+    let not_loopback = |address: &dyn ToString| StartError::NotLoopback { address: address.to_string() };
+    if let Some(listen) = config.listen.filter(|listen| !listen.ip().is_loopback()) {
+        if !config.insecure {
+            return Err(not_loopback(&listen));
+        }
+        if listen.ip().is_unspecified() && config.advertise.is_none() {
+            return Err(StartError::NoAdvertise { address: listen });
+        }
+    }
+    let Source::Address(coordinator) = &config.coordinator else { return Ok(()) };
+    let remote = match coordinator.to_socket_addrs() {
+        Ok(mut found) => found.any(|address| !address.ip().is_loopback()),
+        // Not resolvable now; it can hardly be this machine.
+        Err(_) => true,
+    };
+    if remote && !config.insecure {
+        return Err(not_loopback(coordinator));
+    }
+    if remote && config.listen.is_none_or(|listen| listen.ip().is_loopback()) && config.advertise.is_none() {
+        return Err(StartError::NotReachable { coordinator: coordinator.clone() });
+    }
+    Ok(())
+}
+
+impl From<FolderError> for StartError {
+    fn from(error: FolderError) -> StartError {
+        match error {
+            FolderError::InUse { path, pid } => StartError::InUse { path, pid },
+            FolderError::Unwritable { path, reason } => {
+                StartError::Unwritable { path, reason: reason.to_string() }
+            }
+        }
+    }
+}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> StartError {
+        match error {
+            StoreError::Folder(error) => error.into(),
+            StoreError::Newer { path, theirs } => StartError::NewerFormat {
+                path,
+                theirs: theirs.into(),
+                ours: crate::artifacts::STORE_FORMAT.into(),
+            },
+            other => StartError::Internal(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! One leased task, and its place in the line.
+
+use super::{LeaseId, place_in_line};
+use antipode_ids::{Attempt, JobId};
+use antipode_proto::message::Input;
+use antipode_solver_core::engine::{Level, ShardId};
+use antipode_solver_core::job::Task;
+
+/// Lowest level first, then lowest shard, then whoever came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    level: Level,
+    shard: ShardId,
+    pub lease: LeaseId,
+}
+
+impl Key {
+    pub fn new(task: &Task, lease: LeaseId) -> Key {
+        let (level, shard) = place_in_line(task);
+        Key { level, shard, lease }
+    }
+}
+
+/// How far a lease is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Waiting,
+    /// Waits until another task gives memory back.
+    Crowded,
+    Preparing,
+    Ready,
+    Computing,
+}
+
+#[derive(Debug)]
+pub struct Lease {
+    pub job: JobId,
+    pub task: Task,
+    pub attempt: Attempt,
+    pub inputs: Vec<Input>,
+    pub consume: bool,
+    pub stage: Stage,
+}

@@ -1,0 +1,544 @@
+//! What the worker says and decides: a state machine without IO. It is fed with events, each with
+//! the time, and returns actions for the driver to perform in order.
+//!
+//! ```text
+//! connection:  Away --Connected--> Registering --Welcome--> Registered --Disconnected--> Away
+//! lease:       Waiting --> Preparing --> Ready --> Computing --> (Done or Failed is said)
+//!                 ^            |
+//!                 +--Crowded<--+   memory was short: again when another task is over
+//! ```
+//!
+//! Invariants:
+//! - A task that has begun to compute is reported, once, with the attempt of its latest lease.
+//! - At most `COMPUTING` leases compute and at most `AHEAD` more are prepared; the lowest level,
+//!   then the lowest shard, goes first.
+//! - What has to be said while the coordinator is away is said after the next `Welcome`.
+//! - Without contact for the lease time minus a margin nothing is started any more: the leases
+//!   belong to others by then. What runs goes on; its result is kept.
+
+mod lease;
+
+use antipode_ids::{Attempt, JobId, WorkerId};
+use antipode_proto::message::{ArtifactName, Failure, FromWorker, Input, ToWorker};
+use antipode_solver_core::engine::{Level, ShardId};
+use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use lease::{Key, Lease, Stage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Tasks handed to the compute thread at once: one runs, one stands by, so that it never waits for
+/// this state machine.
+const COMPUTING: usize = 2;
+/// Tasks whose inputs are brought together beforehand.
+const AHEAD: usize = 4;
+/// A failed write to disk is tried again after this time.
+const RETRY_PERSIST: Duration = Duration::from_secs(5);
+
+/// Names a lease between session and driver; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseId(pub u64);
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    Connected,
+    Disconnected,
+    Message(ToWorker),
+    /// A lease arrived; `known`: the answer, if its artifacts are held already.
+    Leased { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input>, consume: bool, known: Option<TaskOutput> },
+    /// The engine of a job is there, or why it is not.
+    Loaded { job: JobId, result: Result<(), Failure> },
+    /// The inputs of a lease are in memory.
+    Prepared { lease: LeaseId },
+    /// Memory is short now, because of other tasks.
+    Crowded { lease: LeaseId },
+    /// The inputs of a lease cannot be had, or it can never fit.
+    Unprepared { lease: LeaseId, failure: Failure },
+    /// The compute thread is through with a lease.
+    Computed {
+        lease: LeaseId,
+        result: Result<TaskOutput, Failure>,
+        engine_time: Duration,
+        fetched_bytes: u64,
+        /// Used up, although it failed.
+        lost: Vec<ArtifactName>,
+    },
+    Persisted { names: Vec<ArtifactName>, bytes: u64 },
+    /// The disk did not take them; they are still held.
+    NotPersisted { names: Vec<ArtifactName> },
+    Lost { names: Vec<ArtifactName>, reason: String },
+    /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
+    Tick { memory_bytes: u64, peak_memory_bytes: u64 },
+    /// The user wants the worker to end.
+    Drain,
+}
+
+/// What the driver has to do.
+#[derive(Debug, PartialEq)]
+pub enum Action {
+    /// Say who we are, what is held, and that these leases are still here.
+    Register { running: Vec<(JobId, Task, Attempt)> },
+    Send(FromWorker),
+    /// The coordinator told who we are.
+    Join { worker: WorkerId, cluster: String },
+    Load { job: JobId, definition: Arc<JobDefinition> },
+    /// Reserve memory and bring the inputs together; answered by `Prepared`, `Crowded` or `Unprepared`.
+    /// `alone`: no other task is prepared or computing, so `Crowded` would be no answer.
+    Prepare { lease: LeaseId, job: JobId, task: Task, inputs: Vec<Input>, consume: bool, alone: bool },
+    /// Hand a prepared lease to the compute thread.
+    Compute { lease: LeaseId },
+    /// Give up a lease that is not computing.
+    Forget { lease: LeaseId },
+    Persist { names: Vec<ArtifactName> },
+    Release { names: Vec<ArtifactName> },
+    Close { job: JobId, keep: bool },
+    /// The worker is done; what was sent before must still get out.
+    Exit(Exit),
+}
+
+/// Why the worker ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// It was asked to.
+    Done,
+    /// The coordinator does not want it.
+    Refused { reason: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    Away,
+    Registering,
+    Registered { heartbeat: Duration, lease: Duration },
+}
+
+#[derive(Debug)]
+enum Engine {
+    Loading,
+    Loaded,
+    Broken(Failure),
+}
+
+struct Job {
+    fingerprint: String,
+    engine: Engine,
+}
+
+/// The state. See the module for what it guarantees.
+pub struct Session {
+    connection: Connection,
+    /// What could not be said yet.
+    outbox: Vec<FromWorker>,
+    jobs: BTreeMap<JobId, Job>,
+    leases: BTreeMap<Key, Lease>,
+    keys: BTreeMap<LeaseId, Key>,
+    next_lease: u64,
+    /// Computing leases of closed jobs: their results are of no use.
+    orphans: Vec<LeaseId>,
+    draining: bool,
+    exited: bool,
+    /// Lease time of the latest `Welcome`.
+    lease_time: Duration,
+    contact_at: Instant,
+    stepped_at: Instant,
+    heartbeat_at: Instant,
+    /// Nothing is started before this time.
+    resume_at: Instant,
+    retry_persist: Option<(Instant, Vec<ArtifactName>)>,
+}
+
+impl Session {
+    pub fn new(now: Instant) -> Session {
+        Session {
+            connection: Connection::Away,
+            outbox: Vec::new(),
+            jobs: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            next_lease: 0,
+            orphans: Vec::new(),
+            draining: false,
+            exited: false,
+            lease_time: Duration::MAX,
+            contact_at: now,
+            stepped_at: now,
+            heartbeat_at: now,
+            resume_at: now,
+            retry_persist: None,
+        }
+    }
+
+    /// What follows from `event` at `now`.
+    pub fn step(&mut self, now: Instant, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.exited {
+            return actions;
+        }
+        self.mark_time(now);
+        self.absorb(now, event, &mut actions);
+        self.schedule(now, &mut actions);
+        self.finish(&mut actions);
+        actions
+    }
+
+    /// The inputs of leases that do not compute yet, by the order in which their tasks come.
+    pub fn wanted(&self) -> BTreeMap<ArtifactName, usize> {
+        let mut wanted = BTreeMap::new();
+        for (rank, lease) in self.leases.values().enumerate() {
+            for input in &lease.inputs {
+                wanted.entry(input.name).or_insert(rank);
+            }
+        }
+        wanted
+    }
+
+    /// Is this job open?
+    pub fn is_open(&self, job: JobId) -> bool {
+        self.jobs.contains_key(&job)
+    }
+
+    /// Is the connection open and the coordinator's welcome there?
+    pub fn is_registered(&self) -> bool {
+        matches!(self.connection, Connection::Registered { .. })
+    }
+
+    /// While the connection stands there is contact: it dies by itself when the other end does.
+    /// But a process that stood still (stopped, swapped out, suspended) first hears what was said
+    /// long ago; its leases may have been given away: leave the coordinator time to say so.
+    fn mark_time(&mut self, now: Instant) {
+        if let Connection::Registered { heartbeat, lease } = self.connection {
+            self.contact_at = now;
+            if now.duration_since(self.stepped_at) + margin(lease) >= lease {
+                self.resume_at = now + heartbeat;
+            }
+        }
+        self.stepped_at = now;
+    }
+
+    fn absorb(&mut self, now: Instant, event: Event, actions: &mut Vec<Action>) {
+        match event {
+            Event::Connected => {
+                self.connection = Connection::Registering;
+                let running =
+                    self.leases.values().map(|lease| (lease.job, lease.task.clone(), lease.attempt)).collect();
+                actions.push(Action::Register { running });
+            }
+            Event::Disconnected => self.connection = Connection::Away,
+            Event::Message(message) => self.hear(now, message, actions),
+            Event::Leased { job, task, attempt, inputs, consume, known } => {
+                self.lease(Lease { job, task, attempt, inputs, consume, stage: Stage::Waiting }, known, actions);
+            }
+            Event::Loaded { job, result } => self.loaded(job, result, actions),
+            Event::Prepared { lease } => self.set_stage(lease, Stage::Ready),
+            Event::Crowded { lease } => self.set_stage(lease, Stage::Crowded),
+            Event::Unprepared { lease, failure } => {
+                if let Some(lease) = self.take(lease) {
+                    self.fail(lease, failure, actions);
+                    self.uncrowd();
+                }
+            }
+            Event::Computed { lease, result, engine_time, fetched_bytes, lost } => {
+                self.computed(lease, result, engine_time, fetched_bytes, lost, actions);
+            }
+            Event::Persisted { names, bytes } => self.say(FromWorker::Durable { names, bytes }, actions),
+            Event::NotPersisted { names } => {
+                let (_, waiting) = self.retry_persist.get_or_insert((now + RETRY_PERSIST, Vec::new()));
+                waiting.extend(names);
+            }
+            Event::Lost { names, reason } => self.say(FromWorker::Lost { names, reason }, actions),
+            Event::Tick { memory_bytes, peak_memory_bytes } => {
+                self.tick(now, memory_bytes, peak_memory_bytes, actions);
+            }
+            Event::Drain => self.draining = true,
+        }
+    }
+
+    fn hear(&mut self, now: Instant, message: ToWorker, actions: &mut Vec<Action>) {
+        match message {
+            ToWorker::Welcome { worker, cluster, heartbeat, lease } => {
+                self.connection = Connection::Registered { heartbeat, lease };
+                self.lease_time = lease;
+                self.heartbeat_at = now;
+                self.resume_at = now;
+                actions.push(Action::Join { worker, cluster });
+                actions.extend(std::mem::take(&mut self.outbox).into_iter().map(Action::Send));
+            }
+            ToWorker::Refused { reason } => {
+                self.exited = true;
+                actions.push(Action::Exit(Exit::Refused { reason }));
+            }
+            ToWorker::Open { job, definition } => {
+                let fingerprint = &definition.fingerprint;
+                let known = self.jobs.get(&job).is_some_and(|open| {
+                    open.fingerprint == *fingerprint && !matches!(open.engine, Engine::Broken(_))
+                });
+                if !known {
+                    self.jobs.insert(job, Job { fingerprint: fingerprint.clone(), engine: Engine::Loading });
+                    actions.push(Action::Load { job, definition });
+                }
+            }
+            ToWorker::Lease { job, task, attempt, inputs, consume } => {
+                self.lease(Lease { job, task, attempt, inputs, consume, stage: Stage::Waiting }, None, actions);
+            }
+            ToWorker::Revoke { attempts } => {
+                let revoked: Vec<LeaseId> = self
+                    .leases
+                    .iter()
+                    .filter(|(_, lease)| attempts.contains(&lease.attempt) && lease.stage != Stage::Computing)
+                    .map(|(key, _)| key.lease)
+                    .collect();
+                revoked.into_iter().for_each(|lease| self.forget(lease, actions));
+            }
+            ToWorker::Release { names } => {
+                if let Some((_, waiting)) = &mut self.retry_persist {
+                    waiting.retain(|name| !names.contains(name));
+                }
+                actions.push(Action::Release { names });
+            }
+            ToWorker::Persist { names } => actions.push(Action::Persist { names }),
+            ToWorker::Close { job, keep } => {
+                self.jobs.remove(&job);
+                let of_job: Vec<(LeaseId, Stage)> = self
+                    .leases
+                    .iter()
+                    .filter(|(_, lease)| lease.job == job)
+                    .map(|(key, lease)| (key.lease, lease.stage))
+                    .collect();
+                for (lease, stage) in of_job {
+                    if stage == Stage::Computing {
+                        self.take(lease);
+                        self.orphans.push(lease);
+                    } else {
+                        self.forget(lease, actions);
+                    }
+                }
+                if let Some((_, waiting)) = &mut self.retry_persist {
+                    waiting.retain(|name| name.job != job);
+                }
+                actions.push(Action::Close { job, keep });
+            }
+            ToWorker::Shutdown => self.draining = true,
+        }
+    }
+
+    fn lease(&mut self, lease: Lease, known: Option<TaskOutput>, actions: &mut Vec<Action>) {
+        let same = |other: &Lease| other.job == lease.job && other.task == lease.task;
+        if let Some(output) = known {
+            let idle = |other: &Lease| same(other) && other.stage != Stage::Computing;
+            let idle = self.leases.iter().find(|(_, other)| idle(other)).map(|(key, _)| key.lease);
+            idle.into_iter().for_each(|idle| self.forget(idle, actions));
+            let Lease { job, task, attempt, .. } = lease;
+            let (engine_time, fetched_bytes) = (Duration::ZERO, 0);
+            let done = FromWorker::Done { job, task, attempt, output, engine_time, fetched_bytes };
+            return self.say(done, actions);
+        }
+        if let Some(already) = self.leases.values_mut().find(|other| same(other)) {
+            if already.attempt < lease.attempt {
+                already.attempt = lease.attempt;
+                if already.stage == Stage::Waiting || already.stage == Stage::Crowded {
+                    already.inputs = lease.inputs;
+                    already.consume = lease.consume;
+                }
+            }
+            return;
+        }
+        match self.jobs.get(&lease.job).map(|job| &job.engine) {
+            None => {
+                let reason = format!("job {} was not opened on this connection", lease.job);
+                self.fail(lease, Failure::Other(reason), actions);
+            }
+            Some(Engine::Broken(failure)) => {
+                let failure = failure.clone();
+                self.fail(lease, failure, actions);
+            }
+            Some(Engine::Loading | Engine::Loaded) => {
+                let id = LeaseId(self.next_lease);
+                self.next_lease += 1;
+                let key = Key::new(&lease.task, id);
+                self.keys.insert(id, key);
+                self.leases.insert(key, lease);
+            }
+        }
+    }
+
+    fn loaded(&mut self, job: JobId, result: Result<(), Failure>, actions: &mut Vec<Action>) {
+        let Some(open) = self.jobs.get_mut(&job) else { return };
+        match result {
+            Ok(()) => open.engine = Engine::Loaded,
+            Err(failure) => {
+                open.engine = Engine::Broken(failure.clone());
+                let of_job: Vec<LeaseId> =
+                    self.leases.iter().filter(|(_, lease)| lease.job == job).map(|(key, _)| key.lease).collect();
+                for lease in of_job {
+                    if let Some(lease) = self.take(lease) {
+                        self.fail(lease, failure.clone(), actions);
+                    }
+                }
+            }
+        }
+    }
+
+    fn computed(
+        &mut self,
+        lease: LeaseId,
+        result: Result<TaskOutput, Failure>,
+        engine_time: Duration,
+        fetched_bytes: u64,
+        lost: Vec<ArtifactName>,
+        actions: &mut Vec<Action>,
+    ) {
+        self.uncrowd();
+        if !lost.is_empty() {
+            let reason = "used up by a task that failed".into();
+            self.say(FromWorker::Lost { names: lost, reason }, actions);
+        }
+        if self.orphans.contains(&lease) {
+            return self.orphans.retain(|orphan| *orphan != lease);
+        }
+        let Some(lease) = self.take(lease) else { return };
+        match result {
+            Ok(output) => {
+                let Lease { job, task, attempt, .. } = lease;
+                let done = FromWorker::Done { job, task, attempt, output, engine_time, fetched_bytes };
+                self.say(done, actions);
+            }
+            Err(failure) => self.fail(lease, failure, actions),
+        }
+    }
+
+    fn tick(&mut self, now: Instant, memory_bytes: u64, peak_memory_bytes: u64, actions: &mut Vec<Action>) {
+        if let Connection::Registered { heartbeat, .. } = self.connection {
+            if now >= self.heartbeat_at {
+                self.heartbeat_at = now + heartbeat;
+                actions.push(Action::Send(FromWorker::Heartbeat { memory_bytes, peak_memory_bytes }));
+            }
+        }
+        if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at)
+            && !names.is_empty()
+        {
+            actions.push(Action::Persist { names });
+        }
+    }
+
+    /// May a lease be started now?
+    fn may_start(&self, now: Instant) -> bool {
+        if self.draining || now < self.resume_at {
+            return false;
+        }
+        let limit = self.lease_time.saturating_sub(margin(self.lease_time));
+        self.is_registered() || now.duration_since(self.contact_at) < limit
+    }
+
+    fn schedule(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if !self.may_start(now) {
+            return;
+        }
+        let count = |stages: &[Stage]| self.leases.values().filter(|l| stages.contains(&l.stage)).count();
+        let mut computing = count(&[Stage::Computing]) + self.orphans.len();
+        let mut ahead = count(&[Stage::Preparing, Stage::Ready]);
+        for (key, lease) in &mut self.leases {
+            if computing < COMPUTING && lease.stage == Stage::Ready {
+                lease.stage = Stage::Computing;
+                computing += 1;
+                ahead -= 1;
+                actions.push(Action::Compute { lease: key.lease });
+            }
+        }
+        for (key, lease) in &mut self.leases {
+            if ahead >= AHEAD {
+                break;
+            }
+            let alone = computing + ahead == 0;
+            let turn = lease.stage == Stage::Waiting || (lease.stage == Stage::Crowded && alone);
+            let loaded = matches!(self.jobs.get(&lease.job), Some(Job { engine: Engine::Loaded, .. }));
+            if !turn || !loaded {
+                // What is crowded out keeps its place in the line: smaller tasks behind it must not
+                // take the memory it waits for.
+                if lease.stage == Stage::Crowded {
+                    break;
+                }
+                continue;
+            }
+            lease.stage = Stage::Preparing;
+            ahead += 1;
+            actions.push(Action::Prepare {
+                lease: key.lease,
+                job: lease.job,
+                task: lease.task.clone(),
+                inputs: lease.inputs.clone(),
+                consume: lease.consume,
+                alone,
+            });
+        }
+    }
+
+    /// Ends a draining worker as soon as nothing computes any more.
+    fn finish(&mut self, actions: &mut Vec<Action>) {
+        let computing = self.leases.values().any(|lease| lease.stage == Stage::Computing);
+        if !self.draining || computing || !self.orphans.is_empty() {
+            return;
+        }
+        let leases: Vec<LeaseId> = self.keys.keys().copied().collect();
+        leases.into_iter().for_each(|lease| self.forget(lease, actions));
+        self.say(FromWorker::Leaving { reason: "the worker was asked to end".into() }, actions);
+        self.exited = true;
+        actions.push(Action::Exit(Exit::Done));
+    }
+
+    fn fail(&mut self, lease: Lease, failure: Failure, actions: &mut Vec<Action>) {
+        let Lease { job, task, attempt, .. } = lease;
+        self.say(FromWorker::Failed { job, task, attempt, failure }, actions);
+    }
+
+    fn say(&mut self, message: FromWorker, actions: &mut Vec<Action>) {
+        if self.is_registered() {
+            actions.push(Action::Send(message));
+        } else {
+            self.outbox.push(message);
+        }
+    }
+
+    fn set_stage(&mut self, lease: LeaseId, stage: Stage) {
+        let lease = self.keys.get(&lease).and_then(|key| self.leases.get_mut(key));
+        if let Some(lease) = lease.filter(|lease| lease.stage == Stage::Preparing) {
+            lease.stage = stage;
+        }
+    }
+
+    /// Memory became free: whoever waits for it may try again.
+    fn uncrowd(&mut self) {
+        for lease in self.leases.values_mut().filter(|lease| lease.stage == Stage::Crowded) {
+            lease.stage = Stage::Waiting;
+        }
+    }
+
+    fn take(&mut self, lease: LeaseId) -> Option<Lease> {
+        self.leases.remove(&self.keys.remove(&lease)?)
+    }
+
+    fn forget(&mut self, lease: LeaseId, actions: &mut Vec<Action>) {
+        if let Some(taken) = self.take(lease) {
+            if matches!(taken.stage, Stage::Preparing | Stage::Ready) {
+                actions.push(Action::Forget { lease });
+            }
+            self.uncrowd();
+        }
+    }
+}
+
+/// How long before the end of a lease a worker lets go of it by itself.
+fn margin(lease: Duration) -> Duration {
+    lease / 4
+}
+
+/// Level and shard that a task is sorted by.
+fn place_in_line(task: &Task) -> (Level, ShardId) {
+    match *task {
+        Task::Expand { level, shard } | Task::Smallest { level, shard, .. } => (level, shard),
+        Task::Words { level, .. } => (level, ShardId(u32::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
