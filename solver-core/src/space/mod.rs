@@ -7,6 +7,7 @@ mod chain;
 mod product;
 mod table;
 mod tail;
+mod two_labels;
 
 pub use build::build;
 pub(crate) use build::load;

@@ -119,6 +119,14 @@ pub(crate) fn build(
     options: &LayoutOptions,
 ) -> Result<Option<ProductDef>, SpaceError> {
     let roots: Vec<Vec<u16>> = roots.iter().map(|r| r.to_vec()).collect();
+    let coloured = |o: &&Vec<u16>| {
+        o.iter().any(|&i| roots.iter().any(|r| r[usize::from(i)] != roots[0][usize::from(o[0])]))
+    };
+    // One orbit alone must be the row.
+    let single = group::orbits(degree, moves).iter().filter(|o| o.len() > 1).filter(coloured).count() < 2;
+    if single && *states > BigUint::from(ROW_MAX) {
+        return Ok(None);
+    }
     let mut coordinates: Vec<Coordinate> = Vec::new();
     let mut product = BigUint::from(1u32);
     for positions in group::orbits(degree, moves).into_iter().filter(|o| o.len() > 1) {
@@ -165,32 +173,39 @@ fn coordinates_of(positions: &[u16], labels: &[u16], moves: &[Perm], roots: &[Ve
     };
     let whole: Vec<u16> = (0..labels.len() as u16).collect();
     let mut whole = make(&whole);
-    whole.values = whole.list(moves, roots, VALUES_MAX)?.len();
-    let mut best = vec![whole.clone()];
-    if (3..=4).contains(&labels.len()) && whole.values > ROW_GOOD {
+    if let Some(list) = whole.list(moves, roots, ROW_GOOD) {
+        whole.values = list.len();
+        return Some(vec![whole]);
+    }
+    let mut best: Option<(usize, Vec<Coordinate>)> = None;
+    if (3..=4).contains(&labels.len()) {
         let coarse: Vec<(Vec<u16>, usize)> = partitions(labels.len())
             .into_iter()
             .filter(|p| (2..labels.len()).contains(&(usize::from(*p.iter().max().unwrap_or(&0)) + 1)))
             .filter_map(|p| {
-                let values = make(&p).list(moves, roots, (whole.values / 2).min(ROW_MAX))?.len();
+                let values = make(&p).list(moves, roots, ROW_MAX)?.len();
                 Some((p, values))
             })
             .collect();
-        let mut largest = whole.values;
         for (k, (p, a)) in coarse.iter().enumerate() {
             for (q, b) in &coarse[k + 1..] {
                 let mut pairs: Vec<(u16, u16)> = p.iter().copied().zip(q.iter().copied()).collect();
                 pairs.sort_unstable();
                 pairs.dedup();
-                if pairs.len() == labels.len() && a * b == whole.values && *a.max(b) < largest {
-                    largest = *a.max(b);
+                // Together they say as much as the whole, so the whole has at most a * b values; that it
+                // has as many is checked by the product over all coordinates.
+                if pairs.len() == labels.len() && best.as_ref().is_none_or(|(least, _)| a * b < *least) {
                     let with = |classes: &[u16], values: usize| Coordinate { values, ..make(classes) };
-                    best = vec![with(p, *a), with(q, *b)];
+                    best = Some((a * b, vec![with(p, *a), with(q, *b)]));
                 }
             }
         }
     }
-    Some(best)
+    if let Some((_, pair)) = best {
+        return Some(pair);
+    }
+    whole.values = whole.list(moves, roots, VALUES_MAX)?.len();
+    Some(vec![whole])
 }
 
 impl ProductDef {

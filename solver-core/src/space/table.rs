@@ -6,6 +6,7 @@
 //! every worker (it is unique) and its digest is compared with the stored one: gigabytes of tables
 //! need not travel.
 
+use super::two_labels::TwoLabels;
 use super::{Index, LayoutOptions, Space, SpaceError};
 use crate::bfs::certificate;
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
@@ -294,6 +295,21 @@ pub(crate) struct Table {
 /// Number of every state moved by `p`.
 fn table_of(ranker: &Ranker, states: u64, p: &Perm) -> Result<Vec<u32>, SpaceError> {
     let mut out = vec![0u32; states as usize];
+    if let Ranker::Multinomial(m) = ranker
+        && m.labels.len() == 2
+        && m.positions.len() <= 64
+    {
+        let two = TwoLabels::new(m.positions.len(), &m.binomials);
+        let moved = two.mask_move(p, &m.positions);
+        out.par_chunks_mut(1 << 14).enumerate().for_each(|(k, piece)| {
+            let mut mask = two.mask(&m.unrank((k << 14) as u64), &m.positions, m.labels[1]);
+            for entry in piece {
+                *entry = two.rank(moved.apply(mask)) as u32;
+                mask = TwoLabels::next(mask);
+            }
+        });
+        return Ok(out);
+    }
     let escaped = || SpaceError::Damaged("a move leads out of the stored states".into());
     out.par_chunks_mut(1 << 14).enumerate().try_for_each(|(k, piece)| {
         let first = (k << 14) as u32;
