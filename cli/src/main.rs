@@ -1,1 +1,41 @@
-fn main() {}
+//! The program `antipode`: reads the command line, calls one command, ends with its exit code.
+
+mod access;
+mod address;
+mod cmd;
+mod compute_args;
+mod connect;
+mod data_dir;
+mod exit;
+mod fit;
+mod follow;
+mod job_args;
+mod logging;
+mod memory;
+mod progress;
+mod puzzle_arg;
+mod render;
+mod report;
+mod run_folder;
+mod signals;
+mod stores;
+
+use clap::Parser;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let call = cmd::Call {
+        started: Instant::now(),
+        command: cmd::command_line(),
+    };
+    let arguments = cmd::Arguments::parse();
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| cmd::dispatch(arguments, &call)));
+    match outcome {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        // The panic's own text is on stderr already.
+        Err(_) => exit::Failure::Internal("a panic, see above; please report it".into()).report(),
+    }
+}

@@ -1,1 +1,23 @@
-//! (being laid)
+//! The coordinator as a state machine without IO: [`Coordinator::step`] takes the time and one
+//! event and returns the effects, in order. No clock, no randomness, no threads, no files, no
+//! sockets, no iteration over unordered maps: the same events give the same effects.
+//!
+//! The driver persists before it sends: effects come in an order in which every
+//! [`Effect::Persist`] that a promise rests on stands before the promise.
+
+pub mod artifact;
+pub mod check;
+pub mod effect;
+pub mod event;
+pub mod explain;
+mod lease;
+mod place;
+pub mod plan;
+pub mod record;
+mod session;
+pub mod state;
+mod step;
+
+pub use effect::{Change, Effect, Input, Order, Reply};
+pub use event::{ConnectionId, Event, Failure, Held, Now, Registration, Report, RequestId};
+pub use state::{Config, Coordinator};

@@ -13,7 +13,19 @@ use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use crate::space::Index;
 
-/// The question half: which positions must turn out to be in the new frontier.
+/// What a certificate is about: one level of one shard, and the inputs of its task.
+pub(crate) struct Subject<'a> {
+    pub index: &'a dyn Index,
+    pub moves: &'a [Perm],
+    pub level: Level,
+    pub shard: ShardId,
+    /// Frontier(level-1) of every source shard.
+    pub sources: &'a [(ShardId, &'a Frontier)],
+    /// The one source shard of every move, where shards are digit prefixes.
+    pub source_of_move: Option<&'a [ShardId]>,
+}
+
+/// Positions that must turn out to be in the new frontier.
 pub(crate) struct Questions {
     must_be_new: Vec<u32>,
     asked: u64,
@@ -21,88 +33,75 @@ pub(crate) struct Questions {
     samples: u32,
 }
 
-fn violated(what: String) -> EngineError {
-    EngineError::Violated(what)
-}
+impl Subject<'_> {
+    fn violated(&self, what: String) -> EngineError {
+        EngineError::Violated(format!("certificate of level {}, shard {}: {what}", self.level, self.shard))
+    }
 
-/// Samples successors before the level is computed (its inputs are consumed by that).
-#[expect(clippy::too_many_arguments, reason = "the inputs of one level, named one by one")]
-pub(crate) fn ask(
-    index: &dyn Index,
-    moves: &[Perm],
-    level: Level,
-    shard: ShardId,
-    sources: &[(ShardId, &Frontier)],
-    own: &Frontier,
-    seen: &Frontier,
-    samples: u32,
-) -> Result<Questions, EngineError> {
-    let mut rng = SplitMix(mix(u64::from(level) << 32 | u64::from(shard.0)));
-    let (mut must_be_new, mut asked) = (Vec::new(), 0);
-    for (m, p) in moves.iter().enumerate() {
-        let (source, frontier) = sources[m];
-        for position in sample(frontier, samples, &mut rng) {
-            let Some(state) = index.unrank(source, position) else {
-                return Err(violated(format!("position {position} of shard {source}, level {}, is no state", level - 1)));
-            };
-            let next = p.apply(&state);
-            match index.rank(source, &next) {
-                Some((to, at)) if to == shard => {
-                    asked += 1;
-                    if !own.contains(at) && !seen.contains(at) {
-                        must_be_new.push(at);
+    /// Does the shard lemma let the move lead from `source` to this shard?
+    fn allows(&self, generator: usize, source: ShardId) -> bool {
+        self.source_of_move.is_none_or(|list| list[generator] == source)
+    }
+
+    /// Samples successors before the level is computed (its inputs are consumed by that).
+    pub fn ask(&self, own: &Frontier, seen: &Frontier, samples: u32) -> Result<Questions, EngineError> {
+        let mut rng = SplitMix(mix(u64::from(self.level) << 32 | u64::from(self.shard.0)));
+        let (mut must_be_new, mut asked) = (Vec::new(), 0);
+        for &(source, frontier) in self.sources {
+            let wanted: Vec<usize> = (0..self.moves.len()).filter(|&m| self.allows(m, source)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            for position in sample(frontier, samples, &mut rng) {
+                let state = self.state(source, position)?;
+                for &m in &wanted {
+                    match self.index.rank(source, &self.moves[m].apply(&state)) {
+                        Some((to, at)) if to == self.shard => {
+                            asked += 1;
+                            if !own.contains(at) && !seen.contains(at) {
+                                must_be_new.push(at);
+                            }
+                        }
+                        Some(_) if self.source_of_move.is_none() => {}
+                        other => {
+                            return Err(self.violated(format!(
+                                "generator {m} takes position {position} of shard {source} to {other:?}"
+                            )));
+                        }
                     }
                 }
-                other => {
-                    return Err(violated(format!(
-                        "level {level}: generator {m} takes a state of shard {source} to {other:?}, expected in shard {shard}"
-                    )));
-                }
             }
         }
+        Ok(Questions { must_be_new, asked, rng, samples })
     }
-    Ok(Questions { must_be_new, asked, rng, samples })
-}
 
-/// Checks the answers and samples predecessors.
-pub(crate) fn check(
-    index: &dyn Index,
-    moves: &[Perm],
-    level: Level,
-    shard: ShardId,
-    sources: &[(ShardId, &Frontier)],
-    new: &Frontier,
-    questions: Questions,
-) -> Result<Certificate, EngineError> {
-    let Questions { must_be_new, asked, mut rng, samples } = questions;
-    if let Some(at) = must_be_new.iter().find(|&&at| !new.contains(at)) {
-        return Err(violated(format!(
-            "certificate of level {level}, shard {shard}: position {at} is a successor of level {} but was not found",
-            level - 1
-        )));
-    }
-    let inverses: Vec<Perm> = moves.iter().map(Perm::inverse).collect();
-    let mut predecessors = 0;
-    for position in sample(new, samples, &mut rng) {
-        let Some(state) = index.unrank(shard, position) else {
-            return Err(violated(format!("position {position} of shard {shard}, level {level}, is no state")));
-        };
-        let found = inverses.iter().enumerate().any(|(m, inverse)| {
-            let (source, frontier) = sources[m];
-            match index.rank(shard, &inverse.apply(&state)) {
-                Some((to, at)) => to == source && frontier.contains(at),
-                None => false,
-            }
-        });
-        if !found {
-            return Err(violated(format!(
-                "certificate of level {level}, shard {shard}: position {position} has no predecessor in level {}",
-                level - 1
-            )));
+    /// Checks the answers and samples predecessors.
+    pub fn check(&self, new: &Frontier, questions: Questions) -> Result<Certificate, EngineError> {
+        let Questions { must_be_new, asked, mut rng, samples } = questions;
+        if let Some(at) = must_be_new.iter().find(|&&at| !new.contains(at)) {
+            return Err(self.violated(format!("position {at} is a successor of the level before but was not found")));
         }
-        predecessors += 1;
+        let inverses: Vec<Perm> = self.moves.iter().map(Perm::inverse).collect();
+        let mut predecessors = 0;
+        for position in sample(new, samples, &mut rng) {
+            let state = self.state(self.shard, position)?;
+            let found = inverses.iter().enumerate().any(|(m, inverse)| {
+                let Some((to, at)) = self.index.rank(self.shard, &inverse.apply(&state)) else { return false };
+                self.allows(m, to) && self.sources.iter().any(|(s, f)| *s == to && f.contains(at))
+            });
+            if !found {
+                return Err(self.violated(format!("position {position} has no predecessor in the level before")));
+            }
+            predecessors += 1;
+        }
+        Ok(Certificate { predecessors, successors: asked })
     }
-    Ok(Certificate { predecessors, successors: asked })
+
+    fn state(&self, shard: ShardId, position: u32) -> Result<Vec<u16>, EngineError> {
+        self.index
+            .unrank(shard, position)
+            .ok_or_else(|| self.violated(format!("position {position} of shard {shard} is no state")))
+    }
 }
 
 /// All positions of a small set, else `samples` random ones.
@@ -111,7 +110,7 @@ fn sample(set: &Frontier, samples: u32, rng: &mut SplitMix) -> Vec<u32> {
         return set.positions();
     }
     match &set.body {
-        Body::Empty => Vec::new(),
+        Body::Empty | Body::Keys(_) => Vec::new(),
         Body::Sparse(v) => (0..samples).map(|_| v[rng.below(v.len())]).collect(),
         Body::Dense { words, counts } => {
             let per_block = set.geometry.words as usize;

@@ -11,6 +11,8 @@ pub struct LevelCount {
     pub count: u64,
     pub digest: Digest,
     pub certificate: Certificate,
+    /// Bytes of all frontiers held when the level was finished, the level before included.
+    pub held_bytes: u64,
 }
 
 /// Enumerates level by level until no state is new, `known` states are reached (level sizes
@@ -38,6 +40,7 @@ pub fn enumerate(
         count: now.iter().map(Frontier::count).sum(),
         digest: digest(&now),
         certificate: Certificate::default(),
+        held_bytes: bytes(&now) + bytes(&seen),
     };
     each(&first);
     let mut levels = vec![first];
@@ -47,7 +50,13 @@ pub fn enumerate(
         if depth.is_some_and(|d| level > d) || known == Some(sum) {
             break;
         }
-        let mut done = LevelCount { level, count: 0, digest: Digest::default(), certificate: Certificate::default() };
+        let mut done = LevelCount {
+            level,
+            count: 0,
+            digest: Digest::default(),
+            certificate: Certificate::default(),
+            held_bytes: 0,
+        };
         let mut next = Vec::with_capacity(shards.len());
         let mut visited = Vec::new();
         for (&s, before) in shards.iter().zip(seen) {
@@ -66,10 +75,15 @@ pub fn enumerate(
             break;
         }
         sum += done.count;
+        done.held_bytes = bytes(&now) + bytes(&next) + bytes(&visited);
         seen = if engine.is_directed() { visited } else { std::mem::take(&mut now) };
         now = next;
         each(&done);
         levels.push(done);
     }
     Ok((levels, now))
+}
+
+fn bytes(sets: &[Frontier]) -> u64 {
+    sets.iter().map(Frontier::memory_bytes).sum()
 }

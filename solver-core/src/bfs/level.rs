@@ -3,29 +3,23 @@
 
 use super::digest;
 use super::frontier::{Body, Frontier, ShardGeometry};
-use super::kernel::{PullChunk, PullSource, SeenChunk, pull_chunk};
+use super::kernel::{PullChunk, PullSource, SeenChunk, pages, pull_chunk};
 use crate::engine::{Digest, EngineError, Seen};
-use crate::space::block::{Blocks, Entry};
+use crate::space::block::{Blocks, Entry, Step};
 use rayon::prelude::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// With fewer source states than this share of the shard's states times moves, pushing is faster.
-const PUSH_SHARE: u64 = 260;
-/// With fewer candidates than this, sorting them beats marking them in a bitmap.
+const PUSH_SHARE: u64 = 800;
+/// Below this many candidates one thread and one sort do.
 const SORT_MAX: usize = 20_000;
+/// Candidates are gathered by pieces of 2^19 positions, whose bitmap stays in the second-level cache.
+const PIECE_BITS: u32 = 19;
 
 /// Bitmaps of one shard that are out of use: all words zero.
 #[derive(Default)]
 pub(crate) struct Buffers {
     free: Mutex<Vec<Vec<u64>>>,
-    scratch: Mutex<Vec<Scratch>>,
-}
-
-/// An all-zero bitmap that several threads mark, and which superblocks they touched.
-struct Scratch {
-    words: Vec<AtomicU64>,
-    touched: Vec<AtomicU8>,
 }
 
 const FREE_MAX: usize = 2;
@@ -44,7 +38,7 @@ impl Buffers {
                 buffer.par_chunks_mut(1 << 16).for_each(|c| c.fill(0));
                 buffer
             }
-            None => vec![0; len],
+            None => pages::zeroed(len),
         }
     }
 
@@ -54,29 +48,6 @@ impl Buffers {
             free.push(buffer);
         }
     }
-
-    fn take_scratch(&self, geometry: ShardGeometry) -> Scratch {
-        let words = geometry.blocks as usize * geometry.words as usize;
-        let mut scratch = Self::lock(&self.scratch);
-        match scratch.iter().position(|s| s.words.len() == words) {
-            Some(i) => scratch.swap_remove(i),
-            None => Scratch {
-                words: zeroed(words),
-                touched: (0..geometry.blocks).map(|_| AtomicU8::new(0)).collect(),
-            },
-        }
-    }
-
-    fn give_scratch(&self, used: Scratch) {
-        let mut scratch = Self::lock(&self.scratch);
-        if scratch.len() < FREE_MAX {
-            scratch.push(used);
-        }
-    }
-}
-
-fn zeroed(n: usize) -> Vec<AtomicU64> {
-    (0..n).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// What the level of one shard is made of.
@@ -133,13 +104,24 @@ fn dense(frontier: Frontier, buffers: &Buffers) -> (Vec<u64>, Vec<u16>) {
     match frontier.body {
         Body::Dense { words, counts } => (words, counts),
         other => {
-            let mut words = buffers.take(geometry.blocks as usize * geometry.words as usize);
+            let per_block = geometry.words as usize;
+            let mut words = buffers.take(geometry.blocks as usize * per_block);
             let mut counts = vec![0u16; geometry.blocks as usize];
             if let Body::Sparse(positions) = other {
-                for p in positions {
-                    words[(p / 64) as usize] |= 1 << (p % 64);
-                    counts[(p / (geometry.words * 64)) as usize] += 1;
-                }
+                let run = 4096;
+                let stride = geometry.words * 64;
+                words.par_chunks_mut(run * per_block).zip(counts.par_chunks_mut(run)).enumerate().for_each(
+                    |(k, (words, counts))| {
+                        let base = (k * run) as u64 * u64::from(stride);
+                        let end = base + counts.len() as u64 * u64::from(stride);
+                        let from = positions.partition_point(|&p| u64::from(p) < base);
+                        for &p in positions[from..].iter().take_while(|&&p| u64::from(p) < end) {
+                            let at = (u64::from(p) - base) as u32;
+                            words[(at / 64) as usize] |= 1 << (at % 64);
+                            counts[(at / stride) as usize] += 1;
+                        }
+                    },
+                );
             }
             (words, counts)
         }
@@ -231,7 +213,7 @@ fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
 
 fn add_counts(counts: &mut [u16], new: &Frontier) {
     match &new.body {
-        Body::Empty => {}
+        Body::Empty | Body::Keys(_) => {}
         Body::Sparse(v) => {
             let stride = new.geometry.words * 64;
             v.iter().for_each(|p| counts[(p / stride) as usize] += 1);
@@ -251,29 +233,67 @@ fn settle(geometry: ShardGeometry, count: u64, words: Vec<u64>, counts: Vec<u16>
     Frontier::from_positions(geometry, positions)
 }
 
-/// Where the states of a source go under a move, one after another.
+/// Where the states of a source go under a move, for ascending positions: digits that did not
+/// change since the last position are not walked again.
 struct PushWalk<'a> {
     blocks: &'a Blocks,
-    element: u32,
     stride: u32,
-    block: u32,
-    step: crate::space::block::Step,
+    /// First position of the current superblock.
+    start: u32,
+    /// `above[d]`: the number made of the first `d` digits, and where it goes.
+    above: Vec<(u32, Step)>,
+    /// First position and element of the superblock that the current one goes to.
+    to: u32,
+    element: u32,
 }
 
 impl<'a> PushWalk<'a> {
     fn new(blocks: &'a Blocks, entry: Entry) -> PushWalk<'a> {
-        let step = crate::space::block::Step { to: 0, element: 0 };
-        PushWalk { blocks, element: entry.element, stride: blocks.stride(), block: u32::MAX, step }
+        let digits = blocks.digits.len() - blocks.prefix;
+        let mut above = vec![(u32::MAX, Step { to: 0, element: 0 }); digits.max(1)];
+        above[0] = (0, Step { to: 0, element: entry.element });
+        let mut walk = PushWalk { blocks, stride: blocks.stride(), start: 0, above, to: 0, element: 0 };
+        walk.enter(0);
+        walk
     }
 
+    fn enter(&mut self, block: u32) {
+        self.start = block * self.stride;
+        let digits = &self.blocks.digits[self.blocks.prefix..];
+        let mut step = self.above[0].1;
+        if let Some((last, upper)) = digits.split_last() {
+            let mut numbers = [0u32; 64];
+            let depth = upper.len();
+            numbers[depth] = block / last.len;
+            // Up to the first number that is still the same, then down again.
+            let mut d = depth;
+            while self.above[d].0 != numbers[d] {
+                numbers[d - 1] = numbers[d] / upper[d - 1].len;
+                d -= 1;
+            }
+            while d < depth {
+                let from = self.above[d].1;
+                let x = numbers[d + 1] - numbers[d] * upper[d].len;
+                let next = upper[d].step(from.element, x);
+                self.above[d + 1] =
+                    (numbers[d + 1], Step { to: from.to * upper[d].len + next.to, element: next.element });
+                d += 1;
+            }
+            let from = self.above[depth].1;
+            let next = last.step(from.element, block - numbers[depth] * last.len);
+            step = Step { to: from.to * last.len + next.to, element: next.element };
+        }
+        self.to = step.to;
+        self.element = step.element;
+    }
+
+    /// The position that a position goes to.
     #[inline(always)]
     fn to(&mut self, position: u32) -> u32 {
-        let block = position / self.stride;
-        if block != self.block {
-            self.block = block;
-            self.step = self.blocks.walk_block(block, self.element);
+        if position - self.start >= self.stride {
+            self.enter(position / self.stride);
         }
-        self.step.to * self.stride + self.blocks.tables.apply(self.step.element, position - block * self.stride)
+        self.to * self.stride + self.blocks.tables.apply(self.element, position - self.start)
     }
 }
 
@@ -298,65 +318,9 @@ fn push(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
             let mut walk = PushWalk::new(blocks, *entry);
             source.for_each(|p| all.push(walk.to(p)));
         }
-        all.sort_unstable();
-        all.dedup();
-        let (mut a, mut b) = (Cursor::new(own), Cursor::new(seen_set));
-        all.retain(|&p| !a.has(p) && !b.has(p));
-        all
+        new_of(all, own, seen_set)
     } else {
-        let scratch = buffers.take_scratch(geometry);
-        let stride = blocks.stride();
-        let mark = |p: u32| {
-            let (word, bit) = (&scratch.words[(p / 64) as usize], 1u64 << (p % 64));
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
-                scratch.touched[(p / stride) as usize].store(1, Relaxed);
-            }
-        };
-        for (source, entry) in &walks {
-            match &source.body {
-                Body::Sparse(v) => v.par_chunks(8192).for_each(|piece| {
-                    let mut walk = PushWalk::new(blocks, *entry);
-                    piece.iter().for_each(|&p| mark(walk.to(p)));
-                }),
-                _ => {
-                    let mut walk = PushWalk::new(blocks, *entry);
-                    source.for_each(|p| mark(walk.to(p)));
-                }
-            }
-        }
-        let words = geometry.words as usize;
-        let run = (geometry.blocks as usize).div_ceil(rayon::current_num_threads() * 8).max(64);
-        let lists: Vec<Vec<u32>> = (0..(geometry.blocks as usize).div_ceil(run))
-            .into_par_iter()
-            .map(|k| {
-                let mut new = Vec::new();
-                let (mut a, mut b) = (Cursor::new(own), Cursor::new(seen_set));
-                for block in k * run..((k + 1) * run).min(geometry.blocks as usize) {
-                    if scratch.touched[block].load(Relaxed) == 0 {
-                        continue;
-                    }
-                    scratch.touched[block].store(0, Relaxed);
-                    for w in block * words..(block + 1) * words {
-                        let mut word = scratch.words[w].load(Relaxed);
-                        if word == 0 {
-                            continue;
-                        }
-                        scratch.words[w].store(0, Relaxed);
-                        while word != 0 {
-                            let p = w as u32 * 64 + word.trailing_zeros();
-                            word &= word - 1;
-                            if !a.has(p) && !b.has(p) {
-                                new.push(p);
-                            }
-                        }
-                    }
-                }
-                new
-            })
-            .collect();
-        buffers.give_scratch(scratch);
-        lists.concat()
+        push_by_pieces(blocks, geometry, &walks, own, seen_set)
     };
     let digest = sparse_digest(&positions, first_block, blocks);
     let visited = match seen {
@@ -373,6 +337,81 @@ fn push(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
         frontier = Frontier { geometry, count, body: Body::Dense { words, counts } };
     }
     LevelOutput { frontier, visited, digest }
+}
+
+/// Sorted, without repetition and without what was seen.
+fn new_of(mut candidates: Vec<u32>, own: &Frontier, seen: &Frontier) -> Vec<u32> {
+    candidates.sort_unstable();
+    candidates.dedup();
+    let (mut a, mut b) = (Cursor::new(own), Cursor::new(seen));
+    candidates.retain(|&p| !a.has(p) && !b.has(p));
+    candidates
+}
+
+/// Every thread moves a part of the sources and drops the results into pieces of the shard; then
+/// every piece is united by one thread, in cache, without atomics.
+fn push_by_pieces(
+    blocks: &Blocks,
+    geometry: ShardGeometry,
+    walks: &[(&Frontier, Entry)],
+    own: &Frontier,
+    seen: &Frontier,
+) -> Vec<u32> {
+    let size = u64::from(geometry.blocks) * u64::from(blocks.stride());
+    let pieces = size.div_ceil(1 << PIECE_BITS) as usize;
+    let parts = rayon::current_num_threads();
+    let made: Vec<Vec<u32>> = walks
+        .iter()
+        .map(|(source, _)| if let Body::Sparse(_) = source.body { Vec::new() } else { source.positions() })
+        .collect();
+    let gathered: Vec<Vec<Vec<u32>>> = (0..parts)
+        .into_par_iter()
+        .map(|part| {
+            let mut out: Vec<Vec<u32>> = vec![Vec::new(); pieces];
+            for ((source, entry), made) in walks.iter().zip(&made) {
+                let list: &[u32] = if let Body::Sparse(v) = &source.body { v } else { made };
+                let cut = |k: usize| list.len() * k / parts;
+                let mut walk = PushWalk::new(blocks, *entry);
+                for &p in &list[cut(part)..cut(part + 1)] {
+                    let to = walk.to(p);
+                    out[(to >> PIECE_BITS) as usize].push(to);
+                }
+            }
+            out
+        })
+        .collect();
+    let lists: Vec<Vec<u32>> = (0..pieces)
+        .into_par_iter()
+        .map_init(
+            || vec![0u64; 1 << (PIECE_BITS - 6)],
+            |bitmap, piece| {
+                let total: usize = gathered.iter().map(|part| part[piece].len()).sum();
+                if total < 1 << (PIECE_BITS - 10) {
+                    let all = gathered.iter().flat_map(|part| part[piece].iter().copied()).collect();
+                    return new_of(all, own, seen);
+                }
+                let base = (piece as u32) << PIECE_BITS;
+                for p in gathered.iter().flat_map(|part| &part[piece]) {
+                    let at = p - base;
+                    bitmap[(at / 64) as usize] |= 1 << (at % 64);
+                }
+                let (mut a, mut b) = (Cursor::new(own), Cursor::new(seen));
+                let mut new = Vec::with_capacity(total);
+                for (w, word) in bitmap.iter_mut().enumerate() {
+                    let mut left = std::mem::take(word);
+                    while left != 0 {
+                        let p = base + w as u32 * 64 + left.trailing_zeros();
+                        left &= left - 1;
+                        if !a.has(p) && !b.has(p) {
+                            new.push(p);
+                        }
+                    }
+                }
+                new
+            },
+        )
+        .collect();
+    lists.concat()
 }
 
 /// The set with sorted new positions added.
@@ -459,7 +498,7 @@ pub(crate) fn positions_digest(positions: &[u32], first_block: u64, stride: u32,
 pub(crate) fn digest_of(frontier: &Frontier, first_block: u64, keys: &[[u32; 4]]) -> Digest {
     let words = frontier.geometry.words as usize;
     match &frontier.body {
-        Body::Empty => Digest::default(),
+        Body::Empty | Body::Keys(_) => Digest::default(),
         Body::Sparse(v) => positions_digest(v, first_block, frontier.geometry.words * 64, keys),
         Body::Dense { words: all, counts } => Digest(
             all.par_chunks(words)

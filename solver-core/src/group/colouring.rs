@@ -15,6 +15,8 @@ pub struct StateCount {
     /// `None`: not proved.
     pub states: Option<BigUint>,
     pub proof: String,
+    /// Every arrangement of the labels on the moved positions is a state.
+    pub is_multinomial: bool,
 }
 
 /// n! as a big number.
@@ -35,7 +37,8 @@ pub fn count_states(
     group_order: &BigUint,
 ) -> Result<StateCount, ChainTooLarge> {
     let done = |states: Option<BigUint>, proof: &str| {
-        Ok(StateCount { group_order: group_order.clone(), states, proof: proof.to_string() })
+        let proof = proof.to_string();
+        Ok(StateCount { group_order: group_order.clone(), states, proof, is_multinomial: false })
     };
     let mut classes: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
     for (i, &c) in root.iter().enumerate() {
@@ -54,10 +57,11 @@ pub fn count_states(
     let full = factorial(moved_points);
     if *group_order == full || (group_order * 2u32 == full) {
         let multinomial = sizes.iter().fold(full, |n, &s| n / factorial(s));
-        return done(
+        let count = done(
             Some(multinomial),
             "multinomial coefficient: the group is alternating or symmetric on the moved positions (verified stabiliser chain)",
-        );
+        )?;
+        return Ok(StateCount { is_multinomial: true, ..count });
     }
     let mut generators: Vec<Perm> = generators.to_vec();
     let mut order = group_order.clone();
@@ -139,26 +143,25 @@ fn set_orbit(
         }
         word.iter().rev().fold(Perm::identity(degree), |s, &g| s.then(&generators[usize::from(g)]))
     };
-    let base: Vec<u16> = (0..degree as u16).collect();
+    // Random Schreier generators; orbit lengths of the chain say when they suffice.
     let mut found: Vec<Perm> = Vec::new();
-    let mut have = BigUint::from(1u32);
-    // Products of random Schreier generators; the chain's order says when they suffice.
-    for (tried, (from, g, to)) in shuffled(edges, &mut rng).into_iter().enumerate() {
-        if have == wanted {
+    let mut complete = wanted == BigUint::from(1u32);
+    for (from, g, to) in shuffled(edges, &mut rng) {
+        if complete {
             break;
         }
         let schreier = reach(from).then(&generators[usize::from(g)]).then(&reach(to).inverse());
         if !schreier.is_identity() && !found.contains(&schreier) {
             found.push(schreier);
-        }
-        if (found.len() % 8 == 7) || tried > 64 {
-            have = Chain::build(degree, &found, &base, None)?.order();
+            if found.len() >= 4 {
+                complete = Chain::reaches(degree, &found, &wanted)?;
+            }
         }
     }
-    if have != wanted {
-        have = Chain::build(degree, &found, &base, None)?.order();
+    if !complete {
+        complete = Chain::reaches(degree, &found, &wanted)?;
     }
-    Ok((have == wanted).then_some((length, found)))
+    Ok(complete.then_some((length, found)))
 }
 
 fn shuffled<T>(mut list: Vec<T>, rng: &mut super::rng::SplitMix) -> Vec<T> {

@@ -1,149 +1,85 @@
-//! A puzzle, checked: named generators on a number of positions, and one or more roots.
+//! Puzzles: named generators on a number of positions, and one or more roots. From what a user
+//! types or a file holds to the checked [`Puzzle`] that everything else works with.
+//!
+//! [`resolve`] knows the families (`topspin:11,4`) and the data files shipped inside the binary
+//! (`pyraminx`); [`from_bytes`] reads a puzzle file. Both take the same [`PuzzleOptions`].
 
-use crate::perm::Perm;
-use serde::{Deserialize, Serialize};
+mod builtin;
+mod catalogue;
+mod checked;
+mod cube;
+mod definition;
+mod describe;
+mod families;
+mod file;
+mod moves;
+mod names;
+mod options;
+mod project;
+mod roots;
+mod rotations;
+mod text;
 
-/// One named move.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Generator {
-    /// As the user writes it in words, e.g. `U'`.
-    pub name: String,
-    /// `new[i] = old[perm[i]]`.
-    pub perm: Perm,
+pub use catalogue::{CatalogueEntry, EntryKind, catalogue};
+pub use checked::{About, Generator, Metric, PositionClass, Puzzle, PuzzleError, State, TurnNote};
+pub use describe::{Description, GeneratorNote, OrbitNote, describe, identical_positions, orbits};
+pub use options::PuzzleOptions;
+
+/// No family and no file may have more positions than this.
+pub const MAX_DEGREE: usize = 10_000;
+/// No family and no file may have more generators than this.
+pub const MAX_GENERATORS: usize = 20_000;
+/// Generators times positions, at most.
+pub const MAX_ENTRIES: usize = 20_000_000;
+
+/// The puzzle that a family spec (`topspin:11,4`) or the name of a built-in data file (`pyraminx`)
+/// means under `options`. The error names what is wrong and what exists instead.
+pub fn resolve(spec: &str, options: &PuzzleOptions) -> Result<Puzzle, PuzzleError> {
+    let spec = spec.trim();
+    if let Some(definition) = builtin::find(spec)? {
+        return definition.finish(options);
+    }
+    if let Some(definition) = families::find(spec)? {
+        return definition.finish(options);
+    }
+    Err(PuzzleError(catalogue::unknown(spec)))
 }
 
-/// Which list of generators counts as one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Metric {
-    /// Base turns and their inverses.
-    Quarter,
-    /// All powers of every base turn.
-    Half,
-    /// Half-turn metric plus the slices.
-    Slice,
-    /// The generators of a family without base turns, as the family defines them.
-    Generators,
-    /// A list made by hand.
-    Custom,
+/// The puzzle that the content of a file means. The format is told from the content: Antipode's TOML,
+/// CayleyPy's JSON or GAP cycles. `name` is how the user called the file; it leads every message.
+/// There is no file access here.
+///
+/// The TOML states `base` (positions are counted from 0 or 1) and either `[generators]`, each in
+/// one-line notation (`new[i] = old[p[i]]`) or in cycles, or `[turns]`, base turns whose powers the metric
+/// chooses. Optional are `name`, `description`, `held`, `naming`, `degree`, `add_inverses`, `colouring` or
+/// `roots`, `colours` (for `--colours`), `metric`, `[orbits]` and `[rotations]`.
+///
+/// ```
+/// use antipode_solver_core::puzzle::{PuzzleOptions, from_bytes};
+///
+/// let file = r#"
+///     base = 0
+///     colouring = "000111"
+///     add_inverses = true
+///     [generators]
+///     L = [1, 2, 3, 4, 5, 0]
+///     X = "(0 3)(1 2)"
+/// "#;
+/// let puzzle = from_bytes("ring.toml", file.as_bytes(), &PuzzleOptions::default())?;
+/// let names: Vec<&str> = puzzle.generators().iter().map(|g| g.name.as_str()).collect();
+/// assert_eq!(names, ["L", "L'", "X"]);
+/// # Ok::<(), antipode_solver_core::puzzle::PuzzleError>(())
+/// ```
+pub fn from_bytes(
+    name: &str,
+    bytes: &[u8],
+    options: &PuzzleOptions,
+) -> Result<Puzzle, PuzzleError> {
+    file::read(name, bytes)?.finish(options)
 }
 
-impl Metric {
-    /// `qtm`, `htm`, `stm`, `generators` or `custom`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Metric::Quarter => "qtm",
-            Metric::Half => "htm",
-            Metric::Slice => "stm",
-            Metric::Generators => "generators",
-            Metric::Custom => "custom",
-        }
-    }
-}
-
-/// A labelling of the positions; labels are `0..` and may repeat.
-pub type State = Box<[u16]>;
-
-/// A puzzle whose every part has been checked: at least one generator, all of them permutations
-/// of the same `degree` points with different names, and at least one root of that length.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Puzzle {
-    name: String,
-    degree: usize,
-    generators: Vec<Generator>,
-    roots: Vec<State>,
-    metric: Metric,
-    /// Things the user should know: merged generators, whole-puzzle rotations counted as states.
-    warnings: Vec<String>,
-}
-
-/// What is wrong with a definition. The text names the place and the way out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PuzzleError(pub String);
-
-impl Puzzle {
-    /// Checks the parts (see the type). `roots` empty means the identity labelling.
-    pub fn new(
-        name: String,
-        generators: Vec<Generator>,
-        roots: Vec<State>,
-        metric: Metric,
-        warnings: Vec<String>,
-    ) -> Result<Puzzle, PuzzleError> {
-        let Some(first) = generators.first() else {
-            return Err(PuzzleError(format!("{name}: there is no generator; give at least one")));
-        };
-        let degree = first.perm.len();
-        for (k, g) in generators.iter().enumerate() {
-            if g.perm.len() != degree {
-                return Err(PuzzleError(format!(
-                    "{name}: generator {} moves {} positions, but {} moves {degree}; all must be of one length",
-                    g.name,
-                    g.perm.len(),
-                    first.name
-                )));
-            }
-            if generators[..k].iter().any(|h| h.name == g.name) {
-                return Err(PuzzleError(format!(
-                    "{name}: two generators are called {}; give each its own name",
-                    g.name
-                )));
-            }
-        }
-        let roots = if roots.is_empty() { vec![(0..degree).map(|i| i as u16).collect()] } else { roots };
-        for (k, root) in roots.iter().enumerate() {
-            if root.len() != degree {
-                return Err(PuzzleError(format!(
-                    "{name}: root {k} has {} labels, but the generators move {degree} positions",
-                    root.len()
-                )));
-            }
-        }
-        Ok(Puzzle { name, degree, generators, roots, metric, warnings })
-    }
-
-    /// The name a user would type to get this puzzle again.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Number of positions.
-    pub fn degree(&self) -> usize {
-        self.degree
-    }
-
-    /// The moves, in order; each costs 1.
-    pub fn generators(&self) -> &[Generator] {
-        &self.generators
-    }
-
-    /// The states at distance 0.
-    pub fn roots(&self) -> &[State] {
-        &self.roots
-    }
-
-    /// How the list of generators is called.
-    pub fn metric(&self) -> Metric {
-        self.metric
-    }
-
-    /// What the user should know.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// Does the list hold the inverse of each of its generators?
-    pub fn is_inverse_closed(&self) -> bool {
-        self.generators.iter().all(|g| {
-            let inverse = g.perm.inverse();
-            self.generators.iter().any(|h| h.perm == inverse)
-        })
-    }
-
-    /// Are all labels of the first root different?
-    pub fn has_distinct_labels(&self) -> bool {
-        let mut labels: Vec<u16> = self.roots[0].to_vec();
-        labels.sort_unstable();
-        labels.windows(2).all(|w| w[0] != w[1])
-    }
+/// Is this the name of a family or built-in puzzle (whatever its parameters), rather than a path?
+pub fn is_known(spec: &str) -> bool {
+    let head = spec.trim().split(':').next().unwrap_or_default();
+    builtin::is_known(head) || families::is_known(head)
 }

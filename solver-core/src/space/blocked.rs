@@ -8,7 +8,9 @@ use crate::bfs::level::{self, Buffers, LevelInput};
 use crate::bfs::certificate;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::perm::Perm;
+use crate::bfs::words;
 use crate::puzzle::State;
+use std::sync::Arc;
 
 /// A space of blocks. Shards of part `k` (one part an orbit of roots) are numbered from
 /// `k * blocks.shards`.
@@ -92,12 +94,16 @@ impl Space for Blocked {
             Seen::Previous(f) | Seen::Visited(f) => f,
         };
         super::check_inputs(level, shard, geometry, &by_move, own, seen_set)?;
-        let questions = if samples == 0 {
-            None
-        } else {
-            let index = self.index.as_ref();
-            Some(certificate::ask(index, &self.moves, level, shard, &by_move, own, seen_set, samples)?)
+        let source_of_move: Vec<ShardId> = by_move.iter().map(|(s, _)| *s).collect();
+        let subject = certificate::Subject {
+            index: self.index.as_ref(),
+            moves: &self.moves,
+            level,
+            shard,
+            sources,
+            source_of_move: Some(&source_of_move),
         };
+        let questions = if samples == 0 { None } else { Some(subject.ask(own, seen_set, samples)?) };
         let input = LevelInput {
             blocks: &self.blocks,
             geometry,
@@ -110,15 +116,7 @@ impl Space for Blocked {
         let out = level::compute(input, &self.buffers)?;
         let certificate = match questions {
             None => Default::default(),
-            Some(q) => certificate::check(
-                self.index.as_ref(),
-                &self.moves,
-                level,
-                shard,
-                &by_move,
-                &out.frontier,
-                q,
-            )?,
+            Some(questions) => subject.check(&out.frontier, questions)?,
         };
         Ok(Expanded { frontier: out.frontier, visited: out.visited, digest: out.digest, certificate })
     }
@@ -148,5 +146,19 @@ impl Space for Blocked {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         self.index.places_of(state)
+    }
+
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        words::smallest(self, shard, frontier, limit)
+    }
+
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>> {
+        words::least_words(self, level, states, kept, memory_bytes)
     }
 }

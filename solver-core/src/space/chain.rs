@@ -7,7 +7,7 @@
 //! one known element: `u_x * p = sigma * u_x'`. A whole coset moves to a whole coset.
 
 use super::block::{Blocks, Digit, Step};
-use super::tail::{self, Key, TAIL_MAX, Tail};
+use super::tail::{self, KeyMap, TAIL_MAX, Tail};
 use super::{LayoutOptions, SpaceError};
 use crate::bfs::kernel::{BlockTables, Kernel};
 use crate::group::chain::Chain;
@@ -15,7 +15,6 @@ use crate::group::{self};
 use crate::perm::Perm;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// One point digit as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,7 +208,7 @@ pub(crate) struct ChainIndex {
     inverses: Vec<Vec<Perm>>,
     places: Vec<Vec<u32>>,
     /// Key of an element of H -> (coset, word, leaf).
-    tail: HashMap<Key, (u32, u32, u32)>,
+    tail: KeyMap<(u32, u32, u32)>,
 }
 
 impl ChainIndex {
@@ -244,7 +243,8 @@ impl ChainIndex {
         {
             return Err(damaged("a tail element moves an earlier base label"));
         }
-        let mut tail = HashMap::with_capacity(def.cosets.len() * def.words.len() * def.leaf.len());
+        let mut tail = KeyMap::default();
+        tail.reserve(def.cosets.len() * def.words.len() * def.leaf.len());
         for (j, c) in def.cosets.iter().enumerate() {
             for (w, r) in def.words.iter().enumerate() {
                 let rc = r.then(c);
@@ -403,13 +403,13 @@ impl ChainIndex {
 /// The distinct elements that act on a digit, in order of discovery.
 struct Elements {
     base: Vec<u16>,
-    numbers: HashMap<Key, u32>,
+    numbers: KeyMap<u32>,
     list: Vec<Perm>,
 }
 
 impl Elements {
     fn new(base: Vec<u16>) -> Elements {
-        Elements { base, numbers: HashMap::new(), list: Vec::new() }
+        Elements { base, numbers: KeyMap::default(), list: Vec::new() }
     }
 
     fn number(&mut self, p: Perm) -> u32 {

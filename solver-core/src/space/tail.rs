@@ -6,9 +6,11 @@
 //! searched for among the subgroups that a few random elements generate; the search is seeded and
 //! the result is stored, so chance decides nothing later.
 
-use crate::group::rng::SplitMix;
+use crate::group;
+use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// H is not enumerated beyond this many elements (8!/2 and a little).
 pub(crate) const TAIL_MAX: usize = 20_160;
@@ -37,6 +39,37 @@ pub(crate) fn key(base: &[u16], s: &Perm) -> Key {
     })
 }
 
+/// The same of the product `a * b`, from inverse images.
+fn product_key(base: &[u16], inverse_a: &[u16], inverse_b: &[u16]) -> Key {
+    base.iter().fold(0, |key, &l| {
+        let x = inverse_b[usize::from(inverse_a[usize::from(l)])];
+        key * inverse_a.len() as u128 + u128::from(x)
+    })
+}
+
+/// Keys are positions packed by us, so any mixing of their bits will do for hashing.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = mix(self.0 ^ u64::from(b));
+        }
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = mix(key as u64 ^ mix((key >> 64) as u64));
+    }
+}
+
+/// A map from keys.
+pub(crate) type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
+
 /// Fewer bits than this many are needed for a key, or there is none.
 pub(crate) fn key_fits(degree: usize, labels: usize) -> bool {
     (degree.max(2) as f64).log2() * labels as f64 <= 127.0
@@ -44,26 +77,45 @@ pub(crate) fn key_fits(degree: usize, labels: usize) -> bool {
 
 /// A small group by element numbers.
 struct Small<'a> {
-    elements: &'a [Perm],
-    numbers: HashMap<Key, u32>,
+    degree: usize,
+    /// Inverse images of all elements, one after another.
+    inverses: Vec<u16>,
+    numbers: KeyMap<u32>,
     base: &'a [u16],
 }
 
-impl Small<'_> {
+impl<'a> Small<'a> {
+    fn new(elements: &[Perm], base: &'a [u16]) -> Small<'a> {
+        let degree = elements[0].len();
+        let mut inverses = vec![0u16; elements.len() * degree];
+        let mut numbers = KeyMap::with_capacity_and_hasher(elements.len(), BuildHasherDefault::default());
+        for (k, p) in elements.iter().enumerate() {
+            let inverse = &mut inverses[k * degree..(k + 1) * degree];
+            for (i, &v) in p.images().iter().enumerate() {
+                inverse[usize::from(v)] = i as u16;
+            }
+            let key = base.iter().fold(0, |key, &b| key * degree as u128 + u128::from(inverse[usize::from(b)]));
+            numbers.insert(key, k as u32);
+        }
+        Small { degree, inverses, numbers, base }
+    }
+
+    fn inverse(&self, a: u32) -> &[u16] {
+        &self.inverses[a as usize * self.degree..][..self.degree]
+    }
+
     fn product(&self, a: u32, b: u32) -> u32 {
-        let p = self.elements[a as usize].then(&self.elements[b as usize]);
-        self.numbers[&key(self.base, &p)]
+        self.numbers[&product_key(self.base, self.inverse(a), self.inverse(b))]
     }
 
     /// The subgroup that `generators` generate, or `None` beyond `max` elements.
     fn closure(&self, generators: &[u32], max: usize, identity: u32) -> Option<Vec<u32>> {
         let mut list = vec![identity];
-        let mut member: std::collections::HashSet<u32> = std::collections::HashSet::from([identity]);
         let mut at = 0;
         while at < list.len() {
             for &g in generators {
                 let p = self.product(list[at], g);
-                if member.insert(p) {
+                if !list.contains(&p) {
                     if list.len() == max {
                         return None;
                     }
@@ -106,6 +158,23 @@ impl Small<'_> {
     }
 }
 
+/// Parity of the permutation of an orbit that an element induces.
+fn is_even_on(orbit: &[u16], p: &Perm) -> bool {
+    let mut seen = vec![false; p.len()];
+    let mut odd = false;
+    for &start in orbit {
+        let mut i = usize::from(start);
+        let mut length = 0;
+        while !seen[i] {
+            seen[i] = true;
+            i = p.at(i);
+            length += 1;
+        }
+        odd ^= length > 0 && length % 2 == 0;
+    }
+    !odd
+}
+
 /// Splits H, given by all its elements, into cosets, words and leaf.
 /// `stabilisers`: smaller point stabilisers inside H (element lists), candidates for B.
 pub(crate) fn split(
@@ -115,12 +184,9 @@ pub(crate) fn split(
     max_leaf: usize,
     max_block: usize,
 ) -> Tail {
-    let degree = elements[0].len();
-    let numbers: HashMap<Key, u32> =
-        elements.iter().enumerate().map(|(i, p)| (key(base, p), i as u32)).collect();
-    let small = Small { elements, numbers, base };
+    let small = Small::new(elements, base);
     let number = |p: &Perm| small.numbers[&key(base, p)];
-    let identity = number(&Perm::identity(degree));
+    let identity = number(&Perm::identity(elements[0].len()));
     let all: Vec<u32> = (0..elements.len() as u32).collect();
     let mut rng = SplitMix(0x7a11);
 
@@ -135,15 +201,21 @@ pub(crate) fn split(
     for stabiliser in stabilisers {
         candidates.push(stabiliser.iter().map(number).collect());
     }
-    // Only worth the time where the stabilisers leave a gap between a word and the table limit.
-    let largest = candidates.iter().map(Vec::len).filter(|&n| fits(n, max_leaf.min(60))).max().unwrap_or(1);
-    if largest < 1200 && all.len() > largest {
-        let max = max_block.min(2640);
-        for _ in 0..3 {
-            candidates.push(small.large_subgroup(&all, max, 24, &mut rng, identity));
+    // The even elements, over all positions and over single orbits: A7 inside S7.
+    let orbits: Vec<Vec<u16>> =
+        group::orbits(elements[0].len(), elements).into_iter().filter(|o| o.len() > 1).collect();
+    for k in 0..candidates.len() + 1 {
+        let list = candidates.get(k).unwrap_or(&all).clone();
+        for orbit in &orbits {
+            let even = |&e: &u32| is_even_on(orbit, &elements[e as usize]);
+            let kernel: Vec<u32> = list.iter().copied().filter(even).collect();
+            if kernel.len() < list.len() && kernel.len() <= max_block {
+                candidates.push(kernel);
+            }
         }
     }
     candidates.sort_by_key(|c| std::cmp::Reverse(c.len()));
+    // Of each size the first: more would only cost time.
     candidates.dedup_by_key(|c| c.len());
     candidates.push(vec![identity]);
 
@@ -153,8 +225,10 @@ pub(crate) fn split(
         if block.len() > max_block {
             continue;
         }
-        let tries = if block.len() > 5000 { 200 } else { 600 };
-        let leaf = small.large_subgroup(&block, max_leaf, tries, &mut rng, identity);
+        if !fits(block.len(), max_leaf) {
+            continue;
+        }
+        let leaf = small.large_subgroup(&block, max_leaf, 400, &mut rng, identity);
         if !fits(block.len(), leaf.len()) {
             continue;
         }

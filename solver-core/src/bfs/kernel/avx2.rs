@@ -1,7 +1,7 @@
 //! The AVX2 kernel: a bit permutation as byte shuffle, mask and compare.
 
 use super::LeafTables;
-use super::pull::{Active, Gather};
+use super::pull::{Active, Block, Gather, block_with};
 
 /// Does this processor have it?
 pub(super) fn available() -> bool {
@@ -21,6 +21,12 @@ pub(super) struct Leaf<'a>(pub &'a LeafTables);
 
 #[cfg(target_arch = "x86_64")]
 impl Gather for Leaf<'_> {
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
     #[inline(always)]
     fn row_bytes(&self, words: usize) -> usize {
         words * 4
@@ -41,8 +47,8 @@ impl Gather for Leaf<'_> {
             let mut high = _mm256_setzero_si256();
             for a in active {
                 let entry = *a.row.cast::<u32>().add(w);
-                let source = _mm256_set1_epi64x(*a.source.add((entry & 0xffff) as usize) as i64);
-                let control = controls.add((entry >> 16) as usize * 4);
+                let source = _mm256_set1_epi64x(*a.source.byte_add((entry & 0xffff) as usize) as i64);
+                let control = controls.byte_add((entry >> 16) as usize * 2);
                 let mask0 = _mm256_load_si256(control.add(2));
                 let mask1 = _mm256_load_si256(control.add(3));
                 let byte0 = _mm256_shuffle_epi8(source, _mm256_load_si256(control));

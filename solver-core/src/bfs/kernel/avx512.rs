@@ -1,7 +1,7 @@
 //! The AVX-512 kernel: one `vpshufbitqmb` permutes the bits of a leaf word; rows take bytes with
 //! `vpermi2b` and test one bit of each.
 
-use super::pull::{Active, Gather};
+use super::pull::{Active, Block, Gather, block_with};
 use super::{LeafTables, RowTables};
 
 /// Does this processor have it?
@@ -27,6 +27,12 @@ pub(super) struct Leaf<'a>(pub &'a LeafTables);
 
 #[cfg(target_arch = "x86_64")]
 impl Gather for Leaf<'_> {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,avx512vbmi,bmi1,bmi2,popcnt,avx2")]
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
     #[inline(always)]
     fn row_bytes(&self, words: usize) -> usize {
         words * 4
@@ -38,6 +44,32 @@ impl Gather for Leaf<'_> {
 
     #[inline(always)]
     unsafe fn word(&self, active: &[Active], w: usize, _words: usize) -> u64 {
+        // Fixed numbers of sources keep their pointers in registers.
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match active {
+                [a] => self.few([a], w),
+                [a, b] => self.few([a, b], w),
+                [a, b, c] => self.few([a, b, c], w),
+                [a, b, c, d, rest @ ..] => {
+                    let mut acc = self.few([a, b, c, d], w);
+                    for a in rest {
+                        acc |= self.few([a], w);
+                    }
+                    acc
+                }
+                [] => 0,
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Leaf<'_> {
+    /// # Safety
+    /// As for [`Gather::word`].
+    #[inline(always)]
+    unsafe fn few<const N: usize>(&self, active: [&Active; N], w: usize) -> u64 {
         use std::arch::x86_64::*;
         let controls = self.0.controls.as_ptr().cast::<__m512i>();
         let mut acc = 0u64;
@@ -46,9 +78,10 @@ impl Gather for Leaf<'_> {
             // rows, sources and controls were checked against each other when the tables were
             // made; lines are aligned.
             acc |= unsafe {
-                let entry = *a.row.cast::<u32>().add(w);
-                let source = _mm512_set1_epi64(*a.source.add((entry & 0xffff) as usize) as i64);
-                let control = _mm512_load_si512(controls.add((entry >> 16) as usize));
+                let entry = a.row.cast::<u16>().add(w * 2);
+                let (from, control) = (usize::from(*entry), usize::from(*entry.add(1)));
+                let source = _mm512_set1_epi64(*a.source.byte_add(from) as i64);
+                let control = _mm512_load_si512(controls.byte_add(control));
                 _mm512_bitshuffle_epi64_mask(source, control)
             };
         }
@@ -61,6 +94,12 @@ pub(super) struct Row<'a>(pub &'a RowTables);
 
 #[cfg(target_arch = "x86_64")]
 impl Gather for Row<'_> {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,avx512vbmi,bmi1,bmi2,popcnt,avx2")]
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
     #[inline(always)]
     fn row_bytes(&self, words: usize) -> usize {
         words

@@ -10,6 +10,7 @@
 
 mod avx2;
 mod avx512;
+pub(crate) mod pages;
 mod portable;
 mod pull;
 pub mod yardstick;
@@ -76,8 +77,10 @@ pub(crate) enum Inner {
     Row(RowTables),
 }
 
-/// Word tables: `rows[element * words + w] = w' | control << 16`.
+/// Word tables.
 pub(crate) struct LeafTables {
+    /// `[element * words + w]`: byte offset of the source word in its superblock, and in the upper
+    /// half byte offset of the control (64 bytes each): offsets, so that the kernel shifts nothing.
     pub rows: Vec<u32>,
     /// `controls[kappa].0[k]` = the bit that bit `k` comes from.
     pub controls: Vec<Line>,
@@ -113,7 +116,8 @@ fn nibble_table(control: &Line, used: usize) -> [[u64; 16]; 16] {
     table
 }
 
-fn digest_keys(words: usize) -> Vec<[u32; 4]> {
+/// Multipliers of the digest for the words of a superblock.
+pub(crate) fn digest_keys(words: usize) -> Vec<[u32; 4]> {
     let mut rng = SplitMix(0xd16e_5700_0000_0001);
     (0..words)
         .map(|_| {
@@ -124,11 +128,12 @@ fn digest_keys(words: usize) -> Vec<[u32; 4]> {
 }
 
 impl BlockTables {
-    /// Word tables. `rows` as in [`LeafTables`]; `controls[kappa][k]` for `k < used`.
+    /// Word tables. `rows[element * words + w] = w' | kappa << 16`; `controls[kappa][k]` for `k < used`.
     pub fn leaf(kernel: Kernel, words: usize, rows: Vec<u32>, controls: &[Vec<u8>], used: u32) -> BlockTables {
-        assert!(words <= 1023 && used <= 64 && controls.len() <= 1 << 16);
+        assert!(words <= 1023 && used <= 64 && controls.len() <= 1023);
         assert!(rows.iter().all(|r| ((r & 0xffff) as usize) < words && ((r >> 16) as usize) < controls.len()));
         assert!(controls.iter().all(|c| c.len() == used as usize && c.iter().all(|&b| u32::from(b) < used)));
+        let rows = rows.into_iter().map(|r| (r & 0xffff) * 8 | (r >> 16) * 64 << 16).collect();
         let controls: Vec<Line> = controls
             .iter()
             .map(|c| {
@@ -199,8 +204,8 @@ impl BlockTables {
         match &self.inner {
             Inner::Leaf(leaf) => {
                 let row = leaf.rows[element as usize * self.words + (inside / 64) as usize];
-                let bit = leaf.controls[(row >> 16) as usize].0[(inside % 64) as usize];
-                (row & 0xffff) * 64 + u32::from(bit)
+                let bit = leaf.controls[(row >> 22) as usize].0[(inside % 64) as usize];
+                (row & 0xffff) * 8 + u32::from(bit)
             }
             Inner::Row(row) => {
                 u32::from(row.images[element as usize * row.states + inside as usize])

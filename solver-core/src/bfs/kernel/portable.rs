@@ -1,11 +1,16 @@
 //! The portable kernel: nibble tables for leaves, bit by bit for rows.
 
-use super::pull::{Active, Gather};
+use super::pull::{Active, Block, Gather, block_with};
 use super::{LeafTables, RowTables};
 
 pub(super) struct Leaf<'a>(pub &'a LeafTables);
 
 impl Gather for Leaf<'_> {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
     #[inline(always)]
     fn row_bytes(&self, words: usize) -> usize {
         words * 4
@@ -23,7 +28,7 @@ impl Gather for Leaf<'_> {
             // the entries were checked against both when the tables were made.
             let (mut source, control) = unsafe {
                 let entry = *a.row.cast::<u32>().add(w);
-                (*a.source.add((entry & 0xffff) as usize), (entry >> 16) as usize)
+                (*a.source.byte_add((entry & 0xffff) as usize), (entry >> 22) as usize)
             };
             if source == 0 {
                 continue;
@@ -40,6 +45,11 @@ impl Gather for Leaf<'_> {
 pub(super) struct Row<'a>(pub &'a RowTables);
 
 impl Gather for Row<'_> {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+        // SAFETY: passed on to the caller.
+        unsafe { block_with(self, block) }
+    }
+
     #[inline(always)]
     fn row_bytes(&self, _words: usize) -> usize {
         self.0.states * 2

@@ -44,6 +44,25 @@ pub(super) struct Active {
     pub row: *const u8,
 }
 
+/// What was seen of one superblock.
+pub(super) enum BlockSeen<'a> {
+    /// `out` holds the level before the last; these are the words of the last.
+    Own(&'a [u64]),
+    OwnEmpty,
+    Visited(&'a mut [u64]),
+}
+
+/// One superblock to be computed.
+pub(super) struct Block<'a> {
+    pub active: &'a [Active],
+    pub masks: &'a [u64],
+    pub keys: &'a [[u32; 4]],
+    pub out: &'a mut [u64],
+    pub seen: BlockSeen<'a>,
+    /// Number of the superblock in the whole index.
+    pub index: u64,
+}
+
 /// One way of permuting source words into a destination word.
 pub(super) trait Gather {
     /// Distance between the rows of two elements.
@@ -55,6 +74,55 @@ pub(super) trait Gather {
     /// # Safety
     /// Every source has `words` words and every row belongs to an element of the tables.
     unsafe fn word(&self, active: &[Active], w: usize, words: usize) -> u64;
+    /// Number of new states and their digest. One call of `block_with` in a function that has the
+    /// processor's features switched on: a closure around the words would not inherit them.
+    ///
+    /// # Safety
+    /// As for `word`, for all words of the superblock; and the processor has the features.
+    unsafe fn block(&self, block: Block<'_>) -> (u32, u128);
+}
+
+/// The loop over the words of a superblock.
+///
+/// # Safety
+/// As for [`Gather::word`].
+#[inline(always)]
+pub(super) unsafe fn block_with<G: Gather>(gather: &G, block: Block<'_>) -> (u32, u128) {
+    let Block { active, masks, keys, out, seen, index } = block;
+    let words = masks.len();
+    let mut count = 0u32;
+    match seen {
+        BlockSeen::Own(own) => {
+            for (w, (o, (&s, &mask))) in out.iter_mut().zip(own.iter().zip(masks)).enumerate() {
+                // SAFETY: passed on to the caller.
+                let new = unsafe { gather.word(active, w, words) } & mask & !s & !*o;
+                *o = new;
+                count += new.count_ones();
+            }
+        }
+        BlockSeen::OwnEmpty => {
+            for (w, (o, &mask)) in out.iter_mut().zip(masks).enumerate() {
+                // SAFETY: passed on to the caller.
+                let new = unsafe { gather.word(active, w, words) } & mask & !*o;
+                *o = new;
+                count += new.count_ones();
+            }
+        }
+        BlockSeen::Visited(visited) => {
+            for (w, (o, (v, &mask))) in out.iter_mut().zip(visited.iter_mut().zip(masks)).enumerate() {
+                if *v == mask {
+                    *o = 0;
+                    continue;
+                }
+                // SAFETY: passed on to the caller.
+                let new = unsafe { gather.word(active, w, words) } & mask & !*v;
+                *o = new;
+                *v |= new;
+                count += new.count_ones();
+            }
+        }
+    }
+    if count == 0 { (0, 0) } else { (count, digest::block(index, out, keys)) }
 }
 
 /// Computes the run; returns the number of new states and their digest.
@@ -73,35 +141,16 @@ pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, u128) {
     }
     match (&tables.inner, tables.kernel) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the kernel was chosen because the processor has these features.
-        (Inner::Leaf(t), Kernel::Avx512) => unsafe { pull_avx512(&avx512::Leaf(t), chunk) },
+        (Inner::Leaf(t), Kernel::Avx512) => pull(&avx512::Leaf(t), chunk),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Inner::Row(t), Kernel::Avx512) => unsafe { pull_avx512(&avx512::Row(t), chunk) },
+        (Inner::Row(t), Kernel::Avx512) => pull(&avx512::Row(t), chunk),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Inner::Leaf(t), Kernel::Avx2) => unsafe { pull_avx2(&avx2::Leaf(t), chunk) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Inner::Row(t), Kernel::Avx2) => unsafe { pull_avx2(&portable::Row(t), chunk) },
+        (Inner::Leaf(t), Kernel::Avx2) => pull(&avx2::Leaf(t), chunk),
         (Inner::Leaf(t), _) => pull(&portable::Leaf(t), chunk),
         (Inner::Row(t), _) => pull(&portable::Row(t), chunk),
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,avx512vbmi,bmi1,bmi2,popcnt,avx2")]
-fn pull_avx512<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
-    pull(gather, chunk)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn pull_avx2<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
-    pull(gather, chunk)
-}
-
-#[inline(always)]
 fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
     let PullChunk { blocks, entries, sources, start, end, first_block, out, counts, mut seen } = chunk;
     let tables = &blocks.tables;
@@ -112,16 +161,9 @@ fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
     let live: Vec<usize> = (0..entries.len()).filter(|&m| sources[m].is_some()).collect();
     let live_entries: Vec<Entry> = live.iter().map(|&m| entries[m]).collect();
     let live_sources: Vec<PullSource<'_>> = live.iter().filter_map(|&m| sources[m]).collect();
-    BlockWalk::new(blocks, &live_entries).run(start, end, |block, row| {
-        active.clear();
-        for (step, source) in row.iter().zip(&live_sources) {
-            if source.counts[step.to as usize] != 0 {
-                active.push(Active {
-                    source: source.words[step.to as usize * words..].as_ptr(),
-                    row: rows.wrapping_add(step.element as usize * row_bytes),
-                });
-            }
-        }
+    // A superblock is computed while the sources of the next one are on their way to the cache.
+    let mut next: Vec<Active> = Vec::with_capacity(entries.len());
+    let mut finish = |block: u32, active: &[Active]| {
         let at = (block - start) as usize;
         let out = &mut out[at * words..(at + 1) * words];
         if active.is_empty() {
@@ -131,45 +173,52 @@ fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
             }
             return;
         }
-        let mut count = 0u32;
-        match &mut seen {
-            SeenChunk::Own(Some(own)) => {
-                let own = &own[at * words..(at + 1) * words];
-                for (w, (o, (&s, &mask))) in out.iter_mut().zip(own.iter().zip(&tables.masks)).enumerate() {
-                    // SAFETY: sources and rows were taken from checked slices just above.
-                    let new = unsafe { gather.word(&active, w, words) } & mask & !s & !*o;
-                    *o = new;
-                    count += new.count_ones();
-                }
-            }
-            SeenChunk::Own(None) => {
-                for (w, (o, &mask)) in out.iter_mut().zip(&tables.masks).enumerate() {
-                    // SAFETY: as above.
-                    let new = unsafe { gather.word(&active, w, words) } & mask & !*o;
-                    *o = new;
-                    count += new.count_ones();
-                }
-            }
-            SeenChunk::Visited(visited) => {
-                let visited = &mut visited[at * words..(at + 1) * words];
-                for (w, (o, (v, &mask))) in out.iter_mut().zip(visited.iter_mut().zip(&tables.masks)).enumerate() {
-                    if *v == mask {
-                        *o = 0;
-                        continue;
-                    }
-                    // SAFETY: as above.
-                    let new = unsafe { gather.word(&active, w, words) } & mask & !*v;
-                    *o = new;
-                    *v |= new;
-                    count += new.count_ones();
-                }
-            }
-        }
+        let seen = match &mut seen {
+            SeenChunk::Own(Some(own)) => BlockSeen::Own(&own[at * words..(at + 1) * words]),
+            SeenChunk::Own(None) => BlockSeen::OwnEmpty,
+            SeenChunk::Visited(visited) => BlockSeen::Visited(&mut visited[at * words..(at + 1) * words]),
+        };
+        let index = first_block + u64::from(block);
+        let block = Block { active, masks: &tables.masks, keys: &tables.keys, out, seen, index };
+        // SAFETY: sources and rows were taken from checked slices, elements come from closed
+        // tables, and the kernel was chosen because the processor has its features.
+        let (count, digest) = unsafe { gather.block(block) };
         counts[at] = count as u16;
-        if count != 0 {
-            total += u64::from(count);
-            sum = sum.wrapping_add(digest::block(first_block + u64::from(block), out, &tables.keys));
+        total += u64::from(count);
+        sum = sum.wrapping_add(digest);
+    };
+    let mut waiting: Option<u32> = None;
+    BlockWalk::new(blocks, &live_entries).run(start, end, |block, row| {
+        next.clear();
+        for (step, source) in row.iter().zip(&live_sources) {
+            if source.counts[step.to as usize] != 0 {
+                let words = &source.words[step.to as usize * words..][..words];
+                prefetch(words);
+                next.push(Active {
+                    source: words.as_ptr(),
+                    row: rows.wrapping_add(step.element as usize * row_bytes),
+                });
+            }
         }
+        if let Some(before) = waiting.replace(block) {
+            finish(before, &active);
+        }
+        std::mem::swap(&mut active, &mut next);
     });
+    if let Some(last) = waiting {
+        finish(last, &active);
+    }
     (total, sum)
+}
+
+/// Asks for all cache lines of some words.
+#[inline(always)]
+fn prefetch(words: &[u64]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in words.chunks(8) {
+        // SAFETY: a prefetch reads nothing, whatever the address.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = words;
 }

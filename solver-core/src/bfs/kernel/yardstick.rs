@@ -13,17 +13,21 @@ pub fn leaf_words_per_second(choice: KernelChoice) -> Result<f64, EngineError> {
     let kernel = Kernel::choose(choice)?;
     const WORDS: usize = 24;
     const MOVES: usize = 4;
+    const BLOCKS: u32 = 32;
     let rows = (0..MOVES * WORDS).map(|i| ((i * 7 + 3) % WORDS) as u32 | ((i % 4) as u32) << 16).collect();
     let controls: Vec<Vec<u8>> = (1..5u8).map(|k| (0..60u8).map(|b| (b + 11 * k) % 60).collect()).collect();
     let tables = BlockTables::leaf(kernel, WORDS, rows, &controls, 60);
-    let steps = (0..MOVES as u32).map(|element| Step { to: 0, element }).collect();
+    let steps = (0..MOVES as u32)
+        .flat_map(|element| (0..BLOCKS).map(move |x| Step { to: (x * 7 + element) % BLOCKS, element }))
+        .collect();
     let starts: Vec<u32> = (0..MOVES as u32).collect();
-    let blocks = Blocks::new(vec![Digit { len: 1, steps }], 0, tables, starts.clone(), starts);
-    let words: Vec<u64> = (1..=WORDS as u64).map(|w| w.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-    let counts = [1u16];
+    let blocks = Blocks::new(vec![Digit { len: BLOCKS, steps }], 0, tables, starts.clone(), starts);
+    let all = BLOCKS as usize * WORDS;
+    let words: Vec<u64> = (1..=all as u64).map(|w| w.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let counts = [1u16; BLOCKS as usize];
     let sources = [Some(PullSource { words: &words, counts: &counts }); MOVES];
-    let (mut out, mut out_counts) = (vec![0u64; WORDS], vec![0u16]);
-    let rounds = 50_000;
+    let (mut out, mut out_counts) = (vec![0u64; all], counts.to_vec());
+    let rounds = 2_000;
     let start = Instant::now();
     for _ in 0..rounds {
         let result = pull_chunk(PullChunk {
@@ -31,7 +35,7 @@ pub fn leaf_words_per_second(choice: KernelChoice) -> Result<f64, EngineError> {
             entries: &blocks.pull[0],
             sources: black_box(&sources),
             start: 0,
-            end: 1,
+            end: BLOCKS,
             first_block: 0,
             out: &mut out,
             counts: &mut out_counts,
@@ -39,7 +43,7 @@ pub fn leaf_words_per_second(choice: KernelChoice) -> Result<f64, EngineError> {
         });
         black_box(result);
     }
-    Ok((rounds * WORDS * MOVES) as f64 / start.elapsed().as_secs_f64())
+    Ok((rounds * all * MOVES) as f64 / start.elapsed().as_secs_f64())
 }
 
 /// Bytes that one core reads from memory in a second (a buffer larger than the caches).

@@ -1,0 +1,123 @@
+//! `jobs`: lists the jobs of a coordinator or of a store.
+
+use super::{Call, block_on};
+use crate::connect::CoordinatorArgs;
+use crate::exit::Failure;
+use crate::render::{json, line, span, table};
+use crate::report::{date, state_words, sum};
+use crate::stores::{self, StoredJob};
+use antipode_proto::client::Client;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// List jobs, oldest first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
+    /// List what is stored in this directory, without a coordinator
+    #[arg(long, value_name = "DIR", conflicts_with = "coordinator")]
+    data: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// One job of the list.
+#[derive(Debug, Serialize)]
+struct JobRow {
+    /// What `show` takes.
+    job: String,
+    state: &'static str,
+    reason: Option<String>,
+    puzzle: String,
+    metric: &'static str,
+    /// Finished levels, level 0 included.
+    levels: usize,
+    counted: String,
+    states: Option<String>,
+    submitted: String,
+    finished: Option<String>,
+    seconds: f64,
+    fingerprint: String,
+}
+
+#[derive(Debug, Serialize)]
+struct JobList {
+    jobs: Vec<JobRow>,
+}
+
+/// Prints the list.
+pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
+    let jobs = match &args.data {
+        Some(data) => stores::read(data)?,
+        None => block_on(async {
+            let jobs = args.coordinator.connect().await?.jobs().await?;
+            Ok(jobs
+                .into_iter()
+                .map(|status| StoredJob {
+                    name: status.job.to_string(),
+                    status,
+                })
+                .collect())
+        })?,
+    };
+    let rows: Vec<JobRow> = jobs.iter().map(row).collect();
+    if args.json {
+        return json::print_signed(&JobList { jobs: rows }, &call.command);
+    }
+    if rows.is_empty() {
+        return line("no jobs");
+    }
+    let cells = rows
+        .into_iter()
+        .map(|row| {
+            vec![
+                row.job,
+                row.state.into(),
+                row.puzzle,
+                row.metric.into(),
+                row.levels.to_string(),
+                row.counted,
+                row.states.unwrap_or_else(|| "?".into()),
+                row.submitted,
+                span(row.seconds),
+            ]
+        })
+        .collect();
+    table::print(
+        &[
+            "JOB",
+            "STATE",
+            "PUZZLE",
+            "METRIC",
+            ">LEVELS",
+            ">COUNTED",
+            ">STATES",
+            "SUBMITTED",
+            ">TIME",
+        ],
+        cells,
+    )
+}
+
+fn row(job: &StoredJob) -> JobRow {
+    let status = &job.status;
+    let (state, reason) = state_words(&status.state);
+    JobRow {
+        job: job.name.clone(),
+        state,
+        reason,
+        puzzle: status.definition.spec.puzzle.name().into(),
+        metric: status.definition.spec.puzzle.metric().name(),
+        levels: status.levels.len(),
+        counted: sum(status).to_string(),
+        states: status.definition.space.states.clone(),
+        submitted: date(status.submitted_at),
+        finished: status.finished_at.map(date),
+        seconds: status.run_time.as_secs_f64(),
+        fingerprint: status.definition.fingerprint.clone(),
+    }
+}

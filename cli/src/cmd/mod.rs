@@ -1,0 +1,113 @@
+//! The commands, one file each: help text, arguments, call, rendering.
+
+mod bench;
+mod cancel;
+mod coordinator;
+mod jobs;
+mod plan;
+mod puzzle;
+mod run;
+mod show;
+mod submit;
+mod worker;
+mod workers;
+
+use crate::exit::Failure;
+use crate::logging::{self, LogArgs};
+use crate::puzzle_arg::quoted;
+use std::future::Future;
+use std::time::Instant;
+
+/// Enumerates Cayley graphs of permutation puzzles, state by state, on one machine or on many.
+///
+/// Start with `antipode run bfs pocket`. Exit codes: 0 an answer, 2 bad input, 70 an internal error
+/// (a law was violated), 130 interrupted, 1 anything else.
+#[derive(Debug, clap::Parser)]
+#[command(name = "antipode", version = version(), max_term_width = 100)]
+pub struct Arguments {
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(subcommand)]
+    Run(run::Kind),
+    #[command(subcommand)]
+    Plan(plan::Kind),
+    Coordinator(coordinator::Args),
+    Worker(worker::Args),
+    #[command(subcommand)]
+    Submit(submit::Kind),
+    Jobs(jobs::Args),
+    Show(show::Args),
+    Cancel(cancel::Args),
+    Workers(workers::Args),
+    #[command(subcommand)]
+    Puzzle(puzzle::What),
+    Bench(bench::Args),
+}
+
+/// This call of the program.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub started: Instant,
+    /// The command line, as a shell would take it.
+    pub command: String,
+}
+
+/// The command line, as a shell would take it.
+pub fn command_line() -> String {
+    let mut words = vec!["antipode".to_string()];
+    words.extend(std::env::args_os().skip(1).map(|word| quoted(&word)));
+    words.join(" ")
+}
+
+/// Calls the command.
+pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
+    // A daemon's log is what its user sees of it; other commands speak for themselves.
+    let is_daemon = matches!(
+        arguments.command,
+        Command::Coordinator(_) | Command::Worker(_)
+    );
+    logging::start(&arguments.log, if is_daemon { "info" } else { "warn" })?;
+    match arguments.command {
+        Command::Run(run::Kind::Bfs(args)) => run::bfs(&args, call),
+        Command::Plan(plan::Kind::Bfs(args)) => plan::bfs(&args, call),
+        Command::Coordinator(args) => coordinator::coordinator(&args),
+        Command::Worker(args) => worker::worker(&args),
+        Command::Submit(submit::Kind::Bfs(args)) => submit::bfs(&args, call),
+        Command::Jobs(args) => jobs::jobs(&args, call),
+        Command::Show(args) => show::show(&args, call),
+        Command::Cancel(args) => cancel::cancel(&args, call),
+        Command::Workers(args) => workers::workers(&args, call),
+        Command::Puzzle(what) => puzzle::puzzle(&what, call),
+        Command::Bench(args) => bench::bench(&args, call),
+    }
+}
+
+/// Runs a command's conversation to its end.
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::other(format!("the asynchronous runtime does not start: {error}"))
+        })?;
+    let outcome = runtime.block_on(work);
+    // A thread that still hangs in a system call must not keep a finished command waiting.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn version() -> &'static str {
+    concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (",
+        env!("ANTIPODE_COMMIT"),
+        ")"
+    )
+}

@@ -1,0 +1,74 @@
+//! `show`: one job, its levels so far or its answer.
+
+use super::{Call, block_on};
+use crate::connect::CoordinatorArgs;
+use crate::exit::Failure;
+use crate::render::table::LevelTable;
+use crate::render::{json, line, summary};
+use crate::report::{Asked, BfsReport};
+use crate::stores;
+use antipode_proto::client::Client;
+use antipode_proto::ids::JobId;
+use antipode_proto::status::JobStatus;
+use std::path::PathBuf;
+
+/// Show a job: its levels so far, or its answer
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The job as `antipode jobs` lists it, or `last`
+    job: String,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
+    /// Look into this directory's stores, without a coordinator
+    #[arg(long, value_name = "DIR", conflicts_with = "coordinator")]
+    data: Option<PathBuf>,
+
+    /// Print one JSON object (docs/schema/bfs.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the job.
+pub fn show(args: &Args, call: &Call) -> Result<(), Failure> {
+    let status = match &args.data {
+        Some(data) => stores::find(stores::read(data)?, &args.job)?.status,
+        None => block_on(async {
+            let client = args.coordinator.connect().await?;
+            let job = number(&client, &args.job).await?;
+            Ok(client.show(job).await?)
+        })?,
+    };
+    let asked = Asked {
+        command: call.command.clone(),
+        ..Asked::default()
+    };
+    print(&status, &asked, args.json)
+}
+
+/// The job that a user means.
+pub async fn number(client: &dyn Client, text: &str) -> Result<JobId, Failure> {
+    if text != "last" {
+        return text.parse().map_err(Failure::Input);
+    }
+    match client.jobs().await?.last() {
+        Some(status) => Ok(status.job),
+        None => Err(Failure::input(
+            "there is no job yet; `antipode submit bfs PUZZLE` makes one",
+        )),
+    }
+}
+
+/// Prints what is known about a job.
+pub fn print(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<(), Failure> {
+    let report = BfsReport::new(status, asked)?;
+    if as_json {
+        return json::print(&report);
+    }
+    let states = status.definition.space.states.as_deref();
+    for text in LevelTable::new(states).new_lines(&status.levels) {
+        line(&text)?;
+    }
+    summary::print(&report)
+}

@@ -1,0 +1,132 @@
+//! `submit`: hands a job to a coordinator, and waits for it if asked to.
+
+use super::{Call, block_on};
+use crate::connect::CoordinatorArgs;
+use crate::exit::Failure;
+use crate::follow::{follow, outcome};
+use crate::job_args::JobArgs;
+use crate::progress::Progress;
+use crate::render::{json, line, summary};
+use crate::report::{Asked, BfsReport, state_words};
+use antipode_proto::client::{Client, Submission};
+use antipode_proto::status::{JobState, JobStatus};
+use serde::Serialize;
+
+/// Hand a job to the coordinator
+#[derive(Debug, clap::Subcommand)]
+pub enum Kind {
+    /// Count every state of a puzzle by its distance from the root
+    Bfs(Box<Args>),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    job: JobArgs,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
+    /// Wait for the answer and print it
+    #[arg(long)]
+    wait: bool,
+
+    /// Compute again although an answer, or a part of it, is stored
+    #[arg(long)]
+    fresh: bool,
+
+    /// Print one JSON object: with --wait the answer, otherwise the job's number
+    #[arg(long)]
+    json: bool,
+
+    /// A name for this submission: the same key never makes a second job
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+/// What `submit --json` prints without `--wait`.
+#[derive(Debug, Serialize)]
+struct SubmittedReport {
+    job: u64,
+    /// A job with this question was there already: finished, or unfinished and going on.
+    existing: bool,
+    state: &'static str,
+    puzzle: String,
+    fingerprint: String,
+}
+
+/// `submit bfs PUZZLE`.
+pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
+    let spec = args.job.spec(args.job.puzzle.load()?);
+    for warning in spec.puzzle.warnings().iter().filter(|_| !args.json) {
+        eprintln!("warning: {warning}");
+    }
+    let key = args.key.clone().unwrap_or_else(super::run::new_key);
+    block_on(async {
+        let client = args.coordinator.connect().await?;
+        let submitted = client
+            .submit(Submission {
+                key,
+                spec,
+                fresh: args.fresh,
+            })
+            .await?;
+        let mut status = client.show(submitted.job).await?;
+        if submitted.existing && status.state == JobState::Paused {
+            status = client.resume(submitted.job).await?;
+        }
+        if !args.wait {
+            return print_number(args, call, &status, submitted.existing);
+        }
+        eprintln!("job {}", submitted.job);
+        let cached = submitted.existing && status.state == JobState::Finished;
+        let states = status
+            .definition
+            .space
+            .states
+            .clone()
+            .filter(|_| args.job.depth.is_none());
+        let mut progress = Progress::new(states.as_deref(), args.json);
+        let status = follow(&client, submitted.job, &mut progress).await?;
+        outcome(&status)?;
+        let asked = Asked {
+            command: call.command.clone(),
+            elapsed: Some(call.started.elapsed()),
+            cached,
+            antipodes: Some(args.job.antipodes),
+            ..Asked::default()
+        };
+        let report = BfsReport::new(&status, &asked)?;
+        if args.json {
+            json::print(&report)
+        } else {
+            summary::print(&report)
+        }
+    })
+}
+
+fn print_number(
+    args: &Args,
+    call: &Call,
+    status: &JobStatus,
+    existing: bool,
+) -> Result<(), Failure> {
+    let (state, _) = state_words(&status.state);
+    if args.json {
+        let report = SubmittedReport {
+            job: status.job.0,
+            existing,
+            state,
+            puzzle: status.definition.spec.puzzle.name().into(),
+            fingerprint: status.definition.fingerprint.clone(),
+        };
+        return json::print_signed(&report, &call.command);
+    }
+    let note = if existing {
+        format!(" (there already, {state})")
+    } else {
+        String::new()
+    };
+    line(&format!("job {}{note}", status.job))?;
+    eprintln!("`antipode show {}` shows it", status.job);
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! `worker`: the daemon that computes.
+
+use super::block_on;
+use crate::compute_args::ComputeArgs;
+use crate::connect::CoordinatorArgs;
+use crate::exit::Failure;
+use crate::signals::Signals;
+use crate::{address, data_dir};
+use std::path::PathBuf;
+
+/// Compute tasks for a coordinator
+///
+/// Workers may join and leave while a job runs. SIGINT and SIGTERM end it cleanly, a second signal at once.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where this worker's identity and frontiers are kept; one directory a worker
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
+    /// Where other workers fetch frontiers from this one [default: a free port of 127.0.0.1]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+
+    /// The address that other workers use, where it differs from --listen
+    #[arg(long, value_name = "HOST:PORT")]
+    advertise: Option<String>,
+
+    /// How `antipode workers` calls it [default: this machine's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+/// Runs until a signal, or until the coordinator ends it.
+pub fn worker(args: &Args) -> Result<(), Failure> {
+    let kernel = args.compute.kernel()?;
+    let data = data_dir::resolve(Some(&args.data))?;
+    let listen = match &args.listen {
+        Some(text) => Some(address::check("--listen", text, args.coordinator.insecure)?),
+        None => None,
+    };
+    let coordinator = args.coordinator.address()?;
+    // A start that finds nobody, or another version, must leave nothing behind.
+    block_on(async { args.coordinator.connect().await.map(|_| ()) })?;
+    data_dir::create(&data)?;
+    let config = antipode_worker::Config {
+        data,
+        name: args.name.clone().unwrap_or_else(host_name),
+        threads: args.compute.threads() as usize,
+        memory_bytes: args.compute.memory_bytes(),
+        listen,
+        advertise: args.advertise.clone(),
+        insecure: args.coordinator.insecure,
+        kernel,
+        coordinator: antipode_worker::Source::Address(coordinator.clone()),
+        gauges: Default::default(),
+    };
+    block_on(async {
+        let mut signals = Signals::new()?;
+        eprintln!("worker {} starting, coordinator {coordinator}", config.name);
+        let summary = antipode_worker::run(config, async move {
+            let signal = signals.next().await;
+            eprintln!("worker ending on signal {signal}");
+            signals.next_one_kills();
+        })
+        .await?;
+        eprintln!(
+            "worker ended: {} tasks, {} fetched, {} served",
+            summary.tasks_done,
+            crate::memory::show(summary.fetched_bytes),
+            crate::memory::show(summary.served_bytes)
+        );
+        Ok(())
+    })
+}
+
+fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,195 @@
+//! Does a job fit this machine? Memory and disk that an enumeration needs, from its index alone.
+//!
+//! In memory: two bitmaps of the whole graph (frontiers l-1 and l-2, whose buffer takes l; directed lists have
+//! a third, the visited set), one shard more while it is made, and the tables. Out of core: the inputs and the output of one
+//! task in memory, three bitmaps on disk. Frontiers are smaller while levels are small; these are upper bounds.
+
+use crate::exit::Failure;
+use crate::memory::show;
+use antipode_solver_core::job::{BfsSpec, Keep};
+use antipode_solver_core::space::SpaceDef;
+use serde::Serialize;
+
+/// Bits a state that the frontiers of all levels together take at most, as measured on graphs of large diameter.
+const BITS_A_STATE_KEPT: u128 = 6;
+
+/// Bytes needed, upper bounds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Need {
+    /// One bit for every state (and for every unused place of a leaf word).
+    pub bitmap_bytes: u64,
+    /// How many such bitmaps are held.
+    pub bitmaps: u32,
+    pub tables_bytes: u64,
+    /// With everything in memory.
+    pub memory_bytes: u64,
+    /// With shards streamed from disk.
+    pub out_of_core_memory_bytes: u64,
+    /// On disk when everything is in memory.
+    pub disk_bytes: u64,
+    /// On disk when shards are streamed.
+    pub out_of_core_disk_bytes: u64,
+}
+
+/// What is there.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Have {
+    pub memory_bytes: u64,
+    /// `None` where the system does not say.
+    pub disk_bytes: Option<u64>,
+}
+
+/// How the job can run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    InMemory,
+    OutOfCore,
+    /// It cannot; how much is needed, and what would fit.
+    TooLarge(String),
+}
+
+impl Need {
+    /// What `spec` needs with the index `space`, whose tables take `tables_bytes` once loaded.
+    pub fn of(spec: &BfsSpec, space: &SpaceDef, tables_bytes: u64) -> Need {
+        let bitmap_bytes: u64 = space.shard_bytes.iter().sum();
+        let largest = space.shard_bytes.iter().copied().max().unwrap_or(0);
+        let bitmaps = if space.directed { 3 } else { 2 };
+        let states: u128 = space.shard_states.iter().map(|&n| u128::from(n)).sum();
+        let kept = match spec.keep {
+            Keep::Result => 0,
+            Keep::Frontiers => u64::try_from(states * BITS_A_STATE_KEPT / 8).unwrap_or(u64::MAX),
+        };
+        Need {
+            bitmap_bytes,
+            bitmaps,
+            tables_bytes,
+            memory_bytes: bitmap_bytes
+                .saturating_mul(bitmaps.into())
+                .saturating_add(largest)
+                .saturating_add(tables_bytes),
+            out_of_core_memory_bytes: one_task_bytes(space).saturating_add(tables_bytes),
+            disk_bytes: kept,
+            out_of_core_disk_bytes: bitmap_bytes.saturating_mul(3).saturating_add(kept),
+        }
+    }
+
+    /// Compares what is needed with what is there.
+    pub fn verdict(&self, have: &Have) -> Verdict {
+        let disk = have.disk_bytes.unwrap_or(u64::MAX);
+        if self.memory_bytes <= have.memory_bytes && self.disk_bytes <= disk {
+            return Verdict::InMemory;
+        }
+        if self.out_of_core_memory_bytes <= have.memory_bytes && self.out_of_core_disk_bytes <= disk
+        {
+            return Verdict::OutOfCore;
+        }
+        Verdict::TooLarge(format!(
+            "it needs {} of memory, or {} of memory and {} of disk; there are {} of memory and {} of disk. {}",
+            show(self.memory_bytes),
+            show(self.out_of_core_memory_bytes),
+            show(self.out_of_core_disk_bytes),
+            show(have.memory_bytes),
+            have.disk_bytes.map_or("unknown bytes".into(), show),
+            self.advice(have)
+        ))
+    }
+
+    /// What the user can change.
+    fn advice(&self, have: &Have) -> String {
+        let disk = have.disk_bytes.unwrap_or(u64::MAX);
+        let mut ways = Vec::new();
+        if self.out_of_core_memory_bytes > have.memory_bytes {
+            ways.push(format!(
+                "allow at least --memory {} (smaller shards need less: --shards N)",
+                crate::memory::flag(self.out_of_core_memory_bytes)
+            ));
+        }
+        if self.out_of_core_disk_bytes > disk {
+            ways.push(format!(
+                "name a --data directory with {} free",
+                show(self.out_of_core_disk_bytes)
+            ));
+        }
+        let bitmaps = u64::from(self.bitmaps) + 1;
+        let bytes =
+            (have.memory_bytes / bitmaps).max((disk / 3).min(have.memory_bytes.saturating_mul(64)));
+        format!(
+            "To make it fit, {}; as it is, a graph of about {} states would fit",
+            ways.join(" and "),
+            crate::render::short(bytes as f64 * 8.0)
+        )
+    }
+}
+
+/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result.
+fn one_task_bytes(space: &SpaceDef) -> u64 {
+    let bytes = |shard: usize| space.shard_bytes.get(shard).copied().unwrap_or(0);
+    space
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(shard, sources)| {
+            let inputs: u64 = sources
+                .iter()
+                .map(|&s| s as usize)
+                .filter(|&s| s != shard)
+                .map(bytes)
+                .sum();
+            inputs + 3 * bytes(shard)
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// Refuses a job that cannot run here.
+pub fn refuse_if_too_large(spec: &BfsSpec, space: &SpaceDef, have: &Have) -> Result<(), Failure> {
+    // The stored index instead of its tables: what is refused here is larger by orders of magnitude.
+    match Need::of(spec, space, space.body.len() as u64).verdict(have) {
+        Verdict::InMemory | Verdict::OutOfCore => Ok(()),
+        Verdict::TooLarge(why) => Err(Failure::input(format!(
+            "{} is too large for this machine: {why}",
+            spec.puzzle.name()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(memory: u64, out_of_core: u64, disk: u64) -> Need {
+        Need {
+            bitmap_bytes: memory / 3,
+            bitmaps: 2,
+            tables_bytes: 0,
+            memory_bytes: memory,
+            out_of_core_memory_bytes: out_of_core,
+            disk_bytes: 0,
+            out_of_core_disk_bytes: disk,
+        }
+    }
+
+    #[test]
+    fn memory_is_preferred_then_disk_and_a_refusal_says_what_is_missing() {
+        let have = Have {
+            memory_bytes: 1 << 30,
+            disk_bytes: Some(10 << 30),
+        };
+        assert_eq!(
+            need(1 << 29, 1 << 20, 1 << 29).verdict(&have),
+            Verdict::InMemory
+        );
+        assert_eq!(
+            need(4 << 30, 1 << 20, 4 << 30).verdict(&have),
+            Verdict::OutOfCore
+        );
+        let Verdict::TooLarge(text) = need(40 << 30, 1 << 20, 40 << 30).verdict(&have) else {
+            panic!("40 GiB do not fit 10 GiB of disk");
+        };
+        assert!(
+            text.contains("40.0 GiB") && text.contains("--data"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! What a waiting user sees: levels as they are finished, and on a terminal a bar with the level, the states so far
+//! of all, the rate, and the time left.
+
+use crate::exit::Failure;
+use crate::render::table::LevelTable;
+use crate::render::{self, short, span};
+use crate::report;
+use antipode_proto::status::{JobState, JobStatus};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// Shows a job while it runs.
+pub struct Progress {
+    table: LevelTable,
+    bar: ProgressBar,
+    /// The table goes to stderr, because stdout is kept for the JSON object.
+    json: bool,
+    /// When the first status came, and how many states were counted then (a resumed job starts with many).
+    began: Option<(Instant, u128)>,
+    total: Option<u128>,
+    stalled: Option<String>,
+}
+
+impl Progress {
+    /// `states`: the number of all states where it is known, and all of them will be counted.
+    pub fn new(states: Option<&str>, json: bool) -> Progress {
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8))
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Progress {
+            table: LevelTable::new(states),
+            bar,
+            json,
+            began: None,
+            total: states.and_then(|s| s.parse().ok()),
+            stalled: None,
+        }
+    }
+
+    /// Prints the levels that are new, and moves the bar.
+    pub fn show(&mut self, status: &JobStatus) -> Result<(), Failure> {
+        let lines = self.table.new_lines(&status.levels);
+        self.print(&lines)?;
+        if let JobState::Stalled { reason, .. } = &status.state {
+            if self.stalled.as_ref() != Some(reason) {
+                self.bar.suspend(|| eprintln!("stalled: {reason}"));
+                self.stalled = Some(reason.clone());
+            }
+        } else {
+            self.stalled = None;
+        }
+        self.move_bar(status);
+        Ok(())
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn print(&self, lines: &[String]) -> Result<(), Failure> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.bar.suspend(|| {
+            for line in lines {
+                if self.json {
+                    eprintln!("{}", console::strip_ansi_codes(line));
+                } else {
+                    render::line(line)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn move_bar(&mut self, status: &JobStatus) {
+        let counted = report::sum(status) + u128::from(status.partial);
+        let (began, before) = *self.began.get_or_insert((Instant::now(), counted));
+        let seconds = began.elapsed().as_secs_f64();
+        let rate = if seconds > 0.0 {
+            counted.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        };
+        let (of, left) = match self.total {
+            Some(total) if total > 0 => {
+                let part = (counted as f64 / total as f64).clamp(0.0, 1.0);
+                self.bar.set_position((part * 1000.0) as u64);
+                let left = if rate > 0.0 {
+                    span(total.saturating_sub(counted) as f64 / rate)
+                } else {
+                    "unknown".into()
+                };
+                (format!(" of {}", short(total as f64)), left)
+            }
+            _ => (String::new(), "unknown".into()),
+        };
+        let level = status.levels.last().map_or(0, |level| level.level + 1);
+        self.bar.set_prefix(format!("level {level}"));
+        self.bar.set_message(format!(
+            "{}{of} states, {} states/s, time left: {left}",
+            short(counted as f64),
+            short(rate)
+        ));
+    }
+}

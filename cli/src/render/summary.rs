@@ -1,0 +1,118 @@
+//! The lines below the level table: what the search found and how it is known.
+
+use super::{grouped, line, short, span};
+use crate::exit::Failure;
+use crate::memory;
+use crate::report::BfsReport;
+
+/// Prints the summary of a job that is finished, or of one that is not yet.
+pub fn print(report: &BfsReport) -> Result<(), Failure> {
+    line("")?;
+    for (label, text) in lines(report) {
+        line(&format!("{:<13} {text}", console::style(label).dim()))?;
+    }
+    Ok(())
+}
+
+fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    let mut say = |label, text: String| out.push((label, text));
+    say(
+        "puzzle",
+        format!(
+            "{}, {} generators, metric: {}",
+            report.puzzle,
+            report.generators.len(),
+            report.metric
+        ),
+    );
+    if report.state != "finished" {
+        let reason = report
+            .reason
+            .as_ref()
+            .map(|r| format!(": {r}"))
+            .unwrap_or_default();
+        say("state", format!("{}{reason}", report.state));
+    }
+    if let Some(eccentricity) = report.eccentricity {
+        say("eccentricity", eccentricity.to_string());
+    }
+    match (report.diameter, report.complete) {
+        (Some(diameter), _) => say("diameter", diameter.to_string()),
+        (None, true) => say(
+            "diameter",
+            "not known: the graph is not proved to be transitive".into(),
+        ),
+        (None, false) => {}
+    }
+    if let Some(deepest) = report.deepest_level {
+        say(
+            "deepest level",
+            format!("{deepest} (the search is not complete)"),
+        );
+    }
+    if let Some(antipodes) = &report.antipodes {
+        say("antipodes", grouped(&antipodes.count));
+        for example in &antipodes.examples {
+            let word = match (&example.word, &example.word_missing) {
+                (Some(word), _) if word.is_empty() => "(no move)".into(),
+                (Some(word), _) => word.join(" "),
+                (None, Some(why)) => format!("no word: {why}"),
+                (None, None) => "no word".into(),
+            };
+            let state: Vec<String> = example.state.iter().map(u16::to_string).collect();
+            say("", format!("{word}   [{}]", state.join(" ")));
+        }
+    }
+    say("check", report.check.clone());
+    if report.certificates.predecessors + report.certificates.successors > 0 {
+        say(
+            "",
+            format!(
+                "{} sampled states have a predecessor, {} sampled moves end in a known level",
+                report.certificates.predecessors, report.certificates.successors
+            ),
+        );
+    }
+    let kernel = report.engine.kernel.as_deref().unwrap_or("not started");
+    say(
+        "engine",
+        format!("{}, {kernel}; {}", report.engine.kind, report.engine.layout),
+    );
+    if let Some(resumed) = report.resumed {
+        say(
+            "resumed",
+            format!(
+                "from level {}: {} tasks kept, {} redone",
+                resumed.from_level, resumed.tasks_kept, resumed.tasks_redone
+            ),
+        );
+    }
+    if let Some(date) = &report.cached {
+        say(
+            "cached",
+            format!("computed {date}, printed from the store (--fresh computes it again)"),
+        );
+    }
+    say(
+        "time",
+        format!(
+            "{} ({} in the engine), {} states/s, {} worker{} with {} thread{}",
+            span(report.seconds),
+            span(report.engine_seconds),
+            short(report.states_per_second),
+            report.workers,
+            if report.workers == 1 { "" } else { "s" },
+            report.threads,
+            if report.threads == 1 { "" } else { "s" },
+        ),
+    );
+    say(
+        "memory",
+        format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
+    );
+    for warning in &report.warnings {
+        say("warning", warning.clone());
+    }
+    out
+}

@@ -1,0 +1,87 @@
+//! The folder of a `run`: one store and lock per question under `--data`, so that two runs at once work and
+//! dropping a job is deleting its folder. `runs/pocket-1f0c94d2a7b3/{coordinator,worker}`.
+
+use antipode_solver_core::job::BfsSpec;
+use std::path::{Path, PathBuf};
+
+/// Where a question's store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder of `spec` under `data`. What is only a matter of listing (`--antipodes`, `--keep`) does not change it.
+    pub fn of(data: &Path, spec: &BfsSpec) -> RunFolder {
+        let moves: Vec<(&str, &[u16])> = spec
+            .puzzle
+            .generators()
+            .iter()
+            .map(|g| (g.name.as_str(), g.perm.images()))
+            .collect();
+        let question = serde_json::json!([moves, spec.puzzle.roots(), spec.depth, spec.layout]);
+        let hash = blake3::hash(question.to_string().as_bytes()).to_hex();
+        let name = format!("{}-{}", slug(spec.puzzle.name()), &hash[..12]);
+        RunFolder {
+            path: all(data).join(name),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn coordinator(&self) -> PathBuf {
+        coordinator_in(&self.path)
+    }
+
+    pub fn worker(&self) -> PathBuf {
+        self.path.join("worker")
+    }
+}
+
+/// Where the coordinator's store of a run's folder is.
+pub fn coordinator_in(folder: &Path) -> PathBuf {
+    folder.join("coordinator")
+}
+
+/// Where all runs under `data` are.
+pub fn all(data: &Path) -> PathBuf {
+    data.join("runs")
+}
+
+/// The name of a puzzle or of its file, as a folder may be called.
+fn slug(name: &str) -> String {
+    let stem = Path::new(name)
+        .file_name()
+        .map_or(name.into(), |n| n.to_string_lossy());
+    let text: String = stem
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let text = text.trim_matches('-');
+    if text.is_empty() {
+        "puzzle".into()
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_after_its_puzzle() {
+        assert_eq!(slug("topspin:11,4"), "topspin-11-4");
+        assert_eq!(slug("dir/My Puzzle.toml"), "my-puzzle-toml");
+        assert_eq!(slug("::"), "puzzle");
+    }
+}

@@ -1,0 +1,123 @@
+//! Looks into stores on disk without a coordinator: those of `run`, and one that `coordinator` left.
+
+use crate::exit::Failure;
+use crate::run_folder;
+use antipode_coordinator::OpenError;
+use antipode_proto::status::JobStatus;
+use std::path::{Path, PathBuf};
+
+/// A job in a store.
+#[derive(Debug)]
+pub struct StoredJob {
+    /// What a user types to name it: the folder of a run (of several jobs in it, the newest), or the number in
+    /// a coordinator's store.
+    pub name: String,
+    pub status: JobStatus,
+}
+
+/// Is there a coordinator's store in this folder?
+pub fn is_store(folder: &Path) -> bool {
+    folder.join(antipode_coordinator::STORE_FILE).is_file()
+}
+
+/// All jobs under `data`, oldest first. A store in use by a process is left out, and said so on stderr.
+pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
+    if !data.is_dir() {
+        return Err(Failure::input(format!(
+            "--data {}: there is no such directory; name the one that `run` or `coordinator` was given \
+             (without --data, a `run` stores in {})",
+            data.display(),
+            crate::data_dir::per_user().display()
+        )));
+    }
+    let mut jobs = Vec::new();
+    if is_store(data) {
+        for status in antipode_coordinator::read_only(data)? {
+            jobs.push(StoredJob {
+                name: status.job.to_string(),
+                status,
+            });
+        }
+    }
+    for (name, store) in run_stores(data)? {
+        match antipode_coordinator::read_only(&store) {
+            Ok(found) => jobs.extend(named(&name, found)),
+            Err(busy @ OpenError::InUse { .. }) => eprintln!("left out: {busy}"),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    jobs.sort_by_key(|job| (job.status.submitted_at, job.status.job));
+    Ok(jobs)
+}
+
+/// The one job that `wanted` names: `last`, a full name, or the beginning of one only.
+pub fn find(jobs: Vec<StoredJob>, wanted: &str) -> Result<StoredJob, Failure> {
+    let names: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
+    let is_it = |name: &String| match wanted {
+        "last" => names.last() == Some(name),
+        _ => name == wanted,
+    };
+    let begins = |name: &String| name.starts_with(wanted) && !name.contains('/');
+    let several: Vec<&str> = names
+        .iter()
+        .filter(|name| begins(name))
+        .map(String::as_str)
+        .collect();
+    let all = if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    };
+    let found = jobs
+        .into_iter()
+        .zip(&names)
+        .rfind(|(_, name)| is_it(name) || (several.len() == 1 && begins(name)));
+    match (found, several.as_slice()) {
+        (Some((job, _)), _) => Ok(job),
+        (None, []) => Err(Failure::input(format!(
+            "there is no job '{wanted}' in this store; it has: {all}"
+        ))),
+        (None, several) => Err(Failure::input(format!(
+            "'{wanted}' may be {}; write more of it",
+            several.join(" or ")
+        ))),
+    }
+}
+
+/// The newest job of a run's folder is called like the folder, older ones have their number behind it.
+fn named(folder: &str, jobs: Vec<JobStatus>) -> impl Iterator<Item = StoredJob> {
+    let newest = jobs.last().map(|status| status.job);
+    jobs.into_iter().map(move |status| StoredJob {
+        name: if Some(status.job) == newest {
+            folder.into()
+        } else {
+            format!("{folder}/{}", status.job)
+        },
+        status,
+    })
+}
+
+fn run_stores(data: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let runs = run_folder::all(data);
+    let unreadable = |error: std::io::Error| {
+        Failure::input(format!(
+            "{} cannot be read: {error}; choose another --data DIR",
+            runs.display()
+        ))
+    };
+    let mut stores = Vec::new();
+    let entries = match std::fs::read_dir(&runs) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(stores),
+        Err(error) => return Err(unreadable(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(unreadable)?;
+        let store = run_folder::coordinator_in(&entry.path());
+        if is_store(&store) {
+            stores.push((entry.file_name().to_string_lossy().into_owned(), store));
+        }
+    }
+    stores.sort();
+    Ok(stores)
+}

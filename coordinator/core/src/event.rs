@@ -1,0 +1,102 @@
+//! Everything that can happen to a coordinator: a closed list.
+
+use crate::artifact::Artifact;
+use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_solver_core::engine::Digest;
+use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use std::sync::Arc;
+
+/// The time of an event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The coordinator's monotonic clock in milliseconds; the only one that decides anything.
+    pub millis: u64,
+    /// Unix seconds, for users to read.
+    pub unix: u64,
+}
+
+/// One connection of a worker; the driver numbers them and never reuses a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// One question of a client that waits for a [`crate::Reply`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// Time has passed; comes at least once a heartbeat.
+    Tick,
+    Submit {
+        request: RequestId,
+        key: String,
+        fresh: bool,
+        definition: Arc<JobDefinition>,
+        /// Count and digest of level 0, by shard.
+        roots: Vec<(u64, Digest)>,
+    },
+    Cancel { request: RequestId, job: JobId },
+    Pause { request: RequestId, job: JobId },
+    Resume { request: RequestId, job: JobId },
+    /// The first message of a connection.
+    Register { connection: ConnectionId, registration: Box<Registration> },
+    /// The connection is gone.
+    Disconnected { connection: ConnectionId },
+    /// Any other message of a worker.
+    Report { connection: ConnectionId, report: Report },
+}
+
+/// Who a worker is and what it brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    pub worker: Option<WorkerId>,
+    pub cluster: Option<String>,
+    pub incarnation: Incarnation,
+    pub name: String,
+    pub version: String,
+    pub address: Option<String>,
+    pub threads: u32,
+    pub memory_bytes: u64,
+    pub kernel: String,
+    /// It lives in the coordinator's own process, so its silence means nothing.
+    pub local: bool,
+    pub held: Vec<Held>,
+    pub running: Vec<(JobId, Task, Attempt)>,
+}
+
+/// An artifact that a worker says it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    pub job: JobId,
+    pub artifact: Artifact,
+    pub digest: Digest,
+    pub count: u64,
+    pub durable: bool,
+}
+
+/// What a registered worker says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    Heartbeat { memory_bytes: u64, peak_memory_bytes: u64 },
+    Done {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        output: TaskOutput,
+        engine_nanos: u64,
+        fetched_bytes: u64,
+    },
+    Failed { job: JobId, task: Task, attempt: Attempt, failure: Failure },
+    Durable { artifacts: Vec<(JobId, Artifact)> },
+    Lost { artifacts: Vec<(JobId, Artifact)>, reason: String },
+    Leaving { reason: String },
+}
+
+/// Why a task did not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    InputMissing { artifact: Artifact, tried: Vec<WorkerId>, reason: String },
+    Violated(String),
+    Memory { needed: u64, allowed: u64 },
+    Other(String),
+}

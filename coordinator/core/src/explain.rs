@@ -1,0 +1,57 @@
+//! Why a job is not moving, in a few words.
+
+use crate::event::Now;
+use crate::plan::bfs::Writing;
+use crate::record::Phase;
+use crate::state::{Coordinator, Job};
+use antipode_ids::JobId;
+
+impl Coordinator {
+    /// What the job waits for; `None` where there is no such job.
+    pub fn explain(&self, now: Now, id: JobId) -> Option<String> {
+        let job = self.jobs.get(&id)?;
+        Some(match &job.progress.phase {
+            Phase::Queued => "it waits for the jobs before it".into(),
+            Phase::Paused => format!("it is paused; `antipode resume {id}` goes on with it"),
+            Phase::Finished => "it is finished".into(),
+            Phase::Failed { reason, .. } => format!("it failed: {reason}"),
+            Phase::Cancelled => "it was cancelled".into(),
+            Phase::Running => self.explain_running(now, job),
+        })
+    }
+
+    pub(crate) fn explain_running(&self, now: Now, job: &Job) -> String {
+        if self.is_waiting_for_workers(now) {
+            let names: Vec<&str> =
+                self.awaited.iter().filter_map(|id| self.workers.get(id)).map(|w| w.name()).collect();
+            return format!("after a restart it waits for workers to come back: {}", names.join(", "));
+        }
+        if self.live().next().is_none() {
+            return "no worker is connected; start one with `antipode worker`".into();
+        }
+        let leases: usize = self.live().map(|(_, w)| w.leases.len()).sum();
+        if leases > 0 {
+            return format!("{leases} tasks are being computed");
+        }
+        if let Some((needed, allowed)) = job.troubles.values().find_map(|t| t.memory) {
+            return format!(
+                "a task needs {needed} bytes of memory, but no worker allows more than {allowed}; start a worker with more --memory"
+            );
+        }
+        if let Writing::Writing { level, missing } = job.bfs.writing() {
+            return format!("a checkpoint of level {level}: {} artifacts are not on disk yet", missing.len());
+        }
+        if job.bfs.end().is_some() && !job.bfs.unsaved().is_empty() {
+            return format!("{} frontiers are not on disk yet", job.bfs.unsaved().len());
+        }
+        let absent = job.owners.iter().flatten().find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
+        match absent.and_then(|id| self.workers.get(id)) {
+            Some(worker) => {
+                let away = now.millis.saturating_sub(worker.last_seen);
+                let left = self.config.rebuild_after.saturating_sub(away).div_ceil(1000);
+                format!("worker {} is away; others take its shards in {left} s", worker.name())
+            }
+            None => "nothing is ready".into(),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The planner of a breadth-first search.
+//!
+//! # Idea
+//!
+//! A cell is one Expand task. Its RESULT (count, digest) is permanent once accepted; the COPIES of
+//! its artifacts come and go. A cell is WANTED when it should run: because it is the next level of
+//! its shard, or because its artifact is needed by another wanted cell (or by a checkpoint, the
+//! end, or `keep`) and no copy exists. The second reason is all there is to recovery: it reaches
+//! down as far as copies are missing, at most to level 0, which every worker makes by itself.
+//! A wanted cell whose inputs all have copies is READY and may be leased.
+//!
+//! # Invariants (checked by name in `crate::check`)
+//!
+//! - A cell is ready exactly when it is wanted, not leased, and all its inputs have copies.
+//! - Whatever a wanted cell lacks is on its way: the producer is wanted, or has no result yet.
+//! - `next[s]` is the first level of shard `s` without a result; a shard's levels run in order.
+//! - Sums of rows and of the whole are the sums of the results; they never exceed the known number
+//!   of states, and equal it when the space is exhausted.
+//!
+//! Every change marks the cells it may concern as dirty; [`Bfs::settle`] re-examines just those, so
+//! that an event costs time for a few cells, never for the whole table.
+
+mod accept;
+mod checkpoint;
+mod copies;
+mod finish;
+mod graph;
+mod need;
+
+pub use checkpoint::Writing;
+pub use finish::{End, Finals};
+pub use graph::Graph;
+
+use crate::artifact::{Artifact, ArtifactKind, Holders};
+use crate::record::{ExpandResult, JobRecord};
+use antipode_ids::{Attempt, WorkerId};
+use antipode_solver_core::engine::{Certificate, Digest, Level};
+use antipode_solver_core::job::Keep;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// How many levels may be worked on at once, from the first incomplete one on. It bounds the
+/// frontiers that must be held for laggards.
+const LEVELS_AHEAD: Level = 4;
+
+/// One Expand task.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    pub result: Option<ExpandResult>,
+    pub wanted: bool,
+    pub lease: Option<Lease>,
+    pub frontier: Holders,
+    /// Directed lists only.
+    pub visited: Holders,
+}
+
+/// Who computes a task at present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    pub worker: WorkerId,
+    pub attempt: Attempt,
+    /// The input that may be used up at the worker; it counts as gone there.
+    pub consumed: Option<Artifact>,
+}
+
+/// All shards of one level.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    pub cells: Vec<Cell>,
+    /// Cells with a result.
+    pub known: u32,
+    pub count: u128,
+    pub digest: Digest,
+    pub certificate: Certificate,
+    pub fetched_bytes: u64,
+}
+
+/// Which task of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaskKey {
+    Expand { level: Level, shard: u32 },
+    Smallest { shard: u32 },
+    Words,
+}
+
+/// What the caller has to act on after [`Bfs::settle`].
+#[derive(Debug, Default)]
+pub struct News {
+    /// Copies that nobody needs any more.
+    pub released: Vec<(WorkerId, Artifact)>,
+    /// Copies to bring to disk.
+    pub persist: Vec<(WorkerId, Artifact)>,
+    pub results: Vec<(Level, u32, ExpandResult)>,
+    /// Leases whose answer nobody waits for.
+    pub revoked: Vec<Lease>,
+    pub levels: Vec<Level>,
+    /// A checkpoint became complete.
+    pub checkpointed: bool,
+    /// A law is broken: the job must stop.
+    pub violation: Option<String>,
+}
+
+/// The known number of states; as text too, because it may be beyond any number that can be counted.
+#[derive(Debug, Clone)]
+struct States {
+    text: String,
+    number: u128,
+}
+
+#[derive(Debug)]
+pub struct Bfs {
+    graph: Arc<Graph>,
+    states: Option<States>,
+    depth: Option<Level>,
+    keep: bool,
+    antipodes: u32,
+    shard_bytes: Vec<u64>,
+
+    rows: Vec<Row>,
+    next: Vec<Level>,
+    /// Number of complete levels; the first incomplete one.
+    complete: Level,
+    /// The deepest level with a state.
+    deepest: Level,
+    /// The highest level that was ever leased or has a result.
+    reached: Level,
+    total: u128,
+
+    ready: BTreeSet<(Level, u32)>,
+    checkpoint: Option<Level>,
+    writing: Writing,
+    /// With `keep`: frontiers that are durable nowhere.
+    unsaved: BTreeSet<Artifact>,
+    end: Option<End>,
+    finals: Finals,
+
+    dirty: VecDeque<(Level, u32)>,
+    suspects: Vec<Artifact>,
+    news: News,
+}
+
+impl Bfs {
+    /// The plan at its start. Fails where the definition contradicts itself.
+    pub fn new(record: &JobRecord) -> Result<Bfs, String> {
+        let space = &record.definition.space;
+        let spec = &record.definition.spec;
+        let graph = Graph::new(space)?;
+        let shards = graph.shards();
+        if record.roots.len() != shards {
+            return Err(format!("level 0 is given for {} of {shards} shards", record.roots.len()));
+        }
+        let states = match &space.states {
+            None => None,
+            Some(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+                Some(States { text: text.clone(), number: text.parse().unwrap_or(u128::MAX) })
+            }
+            Some(text) => return Err(format!("the number of states, '{text}', is no number")),
+        };
+        let mut bfs = Bfs {
+            graph: Arc::new(graph),
+            states,
+            depth: spec.depth,
+            keep: spec.keep == Keep::Frontiers,
+            antipodes: spec.antipodes,
+            shard_bytes: space.shard_bytes.clone(),
+            rows: Vec::new(),
+            next: vec![0; shards],
+            complete: 0,
+            deepest: 0,
+            reached: 0,
+            total: 0,
+            ready: BTreeSet::new(),
+            checkpoint: None,
+            writing: Writing::No,
+            unsaved: BTreeSet::new(),
+            end: None,
+            finals: Finals::default(),
+            dirty: VecDeque::new(),
+            suspects: Vec::new(),
+            news: News::default(),
+        };
+        bfs.extend_rows();
+        for (shard, &(count, digest)) in record.roots.iter().enumerate() {
+            let certificate = Certificate::default();
+            let result = ExpandResult { count, digest, certificate, fetched_bytes: 0, by: None };
+            bfs.accept(0, shard as u32, result);
+        }
+        bfs.news.results.clear();
+        Ok(bfs)
+    }
+
+    /// Takes up stored results and the last checkpoint; copies are unknown until workers announce them.
+    pub fn restore(&mut self, mut results: Vec<(Level, u32, ExpandResult)>, checkpoint: Option<Level>) {
+        results.sort_by_key(|&(level, shard, _)| (level, shard));
+        for (level, shard, result) in results {
+            if level >= self.rows.len() as Level {
+                self.settle();
+            }
+            if self.cell(level, shard).is_some_and(|cell| cell.result.is_none()) {
+                self.accept(level, shard, result);
+            }
+        }
+        self.checkpoint = checkpoint.filter(|&level| level < self.complete);
+        self.settle();
+        self.news = News { violation: self.news.violation.take(), ..News::default() };
+    }
+
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    pub fn cell(&self, level: Level, shard: u32) -> Option<&Cell> {
+        self.rows.get(level as usize)?.cells.get(shard as usize)
+    }
+
+    /// First level of the shard without a result.
+    pub fn next_level(&self, shard: u32) -> Level {
+        self.next[shard as usize]
+    }
+
+    /// Number of complete levels, counted from level 0.
+    pub fn complete(&self) -> Level {
+        self.complete
+    }
+
+    /// States counted so far, in complete and incomplete levels.
+    pub fn total(&self) -> u128 {
+        self.total
+    }
+
+    /// The known number of states, as far as it can be counted.
+    pub fn states(&self) -> Option<u128> {
+        self.states.as_ref().map(|s| s.number)
+    }
+
+    /// The highest level with a lease or a result, now or ever.
+    pub fn reached(&self) -> Level {
+        self.reached
+    }
+
+    pub fn checkpoint(&self) -> Option<Level> {
+        self.checkpoint
+    }
+
+    pub fn writing(&self) -> &Writing {
+        &self.writing
+    }
+
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    pub fn finals(&self) -> &Finals {
+        &self.finals
+    }
+
+    /// With `keep`: frontiers that are durable nowhere yet.
+    pub fn unsaved(&self) -> &BTreeSet<Artifact> {
+        &self.unsaved
+    }
+
+    /// Tasks that may be leased now, lowest level first.
+    pub fn ready(&self) -> &BTreeSet<(Level, u32)> {
+        &self.ready
+    }
+
+    /// Results of tasks (not those known without one).
+    pub fn results(&self) -> u64 {
+        let of_tasks = |cell: &&Cell| cell.result.is_some_and(|r| r.by.is_some());
+        self.rows.iter().skip(1).map(|row| row.cells.iter().filter(of_tasks).count() as u64).sum()
+    }
+
+    /// What happened since the last call.
+    pub fn take_news(&mut self) -> News {
+        std::mem::take(&mut self.news)
+    }
+
+    fn cell_mut(&mut self, level: Level, shard: u32) -> Option<&mut Cell> {
+        self.rows.get_mut(level as usize)?.cells.get_mut(shard as usize)
+    }
+
+    /// The highest level that may be leased at present.
+    fn limit(&self) -> Level {
+        let window = self.complete + LEVELS_AHEAD - 1;
+        let depth = self.depth.unwrap_or(Level::MAX);
+        window.min(depth).min(self.writing.limit())
+    }
+
+    fn extend_rows(&mut self) {
+        let wanted = (self.complete + LEVELS_AHEAD) as usize;
+        let shards = self.graph.shards();
+        while self.rows.len() < wanted {
+            self.rows.push(Row { cells: vec![Cell::default(); shards], ..Row::default() });
+        }
+    }
+
+    /// Number of states and digest of an artifact, where its result is known.
+    pub fn content(&self, artifact: Artifact) -> Option<(u64, Digest)> {
+        let of = |level: Level| {
+            let result = self.cell(level, artifact.shard)?.result?;
+            Some((result.count, result.digest))
+        };
+        match artifact.kind {
+            ArtifactKind::Frontier => of(artifact.level),
+            ArtifactKind::Visited => (0..=artifact.level).try_fold(
+                (0u64, Digest::default()),
+                |(count, digest), level| {
+                    let (more, part) = of(level)?;
+                    Some((count.saturating_add(more), digest.plus(part)))
+                },
+            ),
+        }
+    }
+
+    /// Who has a copy; nobody where the cell does not exist.
+    pub fn holders(&self, artifact: Artifact) -> Option<&Holders> {
+        let cell = self.cell(artifact.level, artifact.shard)?;
+        Some(match artifact.kind {
+            ArtifactKind::Frontier => &cell.frontier,
+            ArtifactKind::Visited => &cell.visited,
+        })
+    }
+
+    fn holders_mut(&mut self, artifact: Artifact) -> Option<&mut Holders> {
+        let cell = self.cell_mut(artifact.level, artifact.shard)?;
+        Some(match artifact.kind {
+            ArtifactKind::Frontier => &mut cell.frontier,
+            ArtifactKind::Visited => &mut cell.visited,
+        })
+    }
+}

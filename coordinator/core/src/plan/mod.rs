@@ -1,0 +1,3 @@
+//! Planners, one a job kind: given what is done and what is where, what is next?
+
+pub mod bfs;

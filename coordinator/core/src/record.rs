@@ -1,0 +1,132 @@
+//! What a coordinator keeps on disk, so that another start goes on where this one ended.
+
+use antipode_ids::{Incarnation, JobId, WorkerId};
+use antipode_solver_core::engine::{Certificate, Digest, Level};
+use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::puzzle::State;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One change of the store. A record replaces the earlier one of the same name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    Job { job: JobId, record: Arc<JobRecord> },
+    Progress { job: JobId, progress: Box<Progress>, urgent: bool },
+    Result { job: JobId, level: Level, shard: u32, result: ExpandResult },
+    Key { key: String, job: JobId, existing: bool },
+    Worker { worker: WorkerId, record: WorkerRecord, urgent: bool },
+}
+
+impl Record {
+    /// Somebody is promised something on the strength of it. Results are not urgent: what is lost
+    /// with them is computed again, or announced again by the worker that holds the artifact.
+    pub fn is_urgent(&self) -> bool {
+        match self {
+            Record::Job { .. } | Record::Key { .. } => true,
+            Record::Progress { urgent, .. } | Record::Worker { urgent, .. } => *urgent,
+            Record::Result { .. } => false,
+        }
+    }
+}
+
+/// The parts of a job that never change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRecord {
+    pub definition: Arc<JobDefinition>,
+    /// Count and digest of level 0, by shard.
+    pub roots: Vec<(u64, Digest)>,
+    /// Unix seconds.
+    pub submitted_at: u64,
+}
+
+/// Where a job stands, except for the results of its tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub phase: Phase,
+    /// The level of the last complete checkpoint.
+    pub checkpoint: Option<Level>,
+    pub finished_at: Option<u64>,
+    pub run_millis: u64,
+    pub engine_nanos: u64,
+    pub tasks_done: u64,
+    pub resumed: Option<Resumed>,
+    /// Workers that finished at least one task of it.
+    pub workers: BTreeMap<WorkerId, Participant>,
+    /// With `Finished`: was the space exhausted?
+    pub exhausted: bool,
+    /// Farthest states with their words.
+    pub antipodes: Vec<(State, Result<Vec<u16>, String>)>,
+}
+
+/// A worker as a job remembers it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participant {
+    pub name: String,
+    pub threads: u32,
+    pub kernel: String,
+    pub peak_memory_bytes: u64,
+}
+
+/// Queued -> Running -> Finished; Running <-> Paused; anything unfinished -> Failed or Cancelled.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    #[default]
+    Queued,
+    Running,
+    Paused,
+    Finished,
+    Failed { reason: String, internal: bool },
+    Cancelled,
+}
+
+impl Phase {
+    /// Nothing leaves such a phase.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Phase::Finished | Phase::Failed { .. } | Phase::Cancelled)
+    }
+}
+
+/// How a job was taken up again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    pub from_level: Level,
+    pub tasks_kept: u64,
+    pub tasks_redone: u64,
+}
+
+/// The permanent result of one Expand task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpandResult {
+    pub count: u64,
+    pub digest: Digest,
+    pub certificate: Certificate,
+    pub fetched_bytes: u64,
+    /// `None`: no task was needed, all source frontiers are empty.
+    pub by: Option<WorkerId>,
+}
+
+/// A worker that has been here before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerRecord {
+    pub name: String,
+    pub incarnation: Incarnation,
+    /// It said goodbye: nobody waits for it after a restart.
+    pub left: bool,
+}
+
+/// All that a store holds, to start from.
+#[derive(Debug, Clone, Default)]
+pub struct Stored {
+    pub jobs: BTreeMap<JobId, StoredJob>,
+    pub keys: BTreeMap<String, (JobId, bool)>,
+    pub workers: BTreeMap<WorkerId, WorkerRecord>,
+}
+
+/// One job of a store.
+#[derive(Debug, Clone)]
+pub struct StoredJob {
+    pub record: Arc<JobRecord>,
+    pub progress: Progress,
+    pub results: Vec<(Level, u32, ExpandResult)>,
+}

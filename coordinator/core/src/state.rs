@@ -1,0 +1,330 @@
+//! What a coordinator knows.
+//!
+//! # Invariants (checked by name in `crate::check`)
+//!
+//! - Every lease of a job is listed at exactly the worker that holds it, and conversely.
+//! - Attempts only grow: (epoch of the store, counter of this start).
+//! - A job in a final phase has no lease and no wanted task; its phase and results never change.
+//! - A worker that is lost has no lease, no copy and no connection.
+//! - Only the time given with events decides; workers' clocks are never read.
+
+use crate::event::{ConnectionId, Now, RequestId};
+use crate::plan::bfs::{Bfs, TaskKey};
+use crate::record::{JobRecord, Phase, Progress, Record, Stored, WorkerRecord};
+use antipode_ids::{Attempt, JobId, WorkerId};
+use antipode_solver_core::engine::Level;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Times in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// How often workers report and [`crate::Event::Tick`] comes.
+    pub heartbeat: u64,
+    /// A worker silent for longer is lost: its leases return.
+    pub lease: u64,
+    /// A worker away for longer loses its shards to others.
+    pub rebuild_after: u64,
+    /// `None`: as often as costs at most a tenth of the time.
+    pub checkpoint_every: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct Coordinator {
+    pub(crate) config: Config,
+    pub(crate) cluster: String,
+    pub(crate) epoch: u64,
+    pub(crate) counter: u64,
+    pub(crate) jobs: BTreeMap<JobId, Job>,
+    pub(crate) keys: BTreeMap<String, (JobId, bool)>,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    pub(crate) connections: BTreeMap<ConnectionId, WorkerId>,
+    pub(crate) last_tick: Option<u64>,
+    /// After a start: workers that may still be computing, and until when nothing is leased.
+    pub(crate) awaited: BTreeSet<WorkerId>,
+    pub(crate) awaited_until: Option<u64>,
+    /// Jobs that an event concerns.
+    pub(crate) touched: BTreeSet<JobId>,
+}
+
+#[derive(Debug)]
+pub struct Job {
+    pub(crate) record: Arc<JobRecord>,
+    pub(crate) progress: Progress,
+    pub(crate) bfs: Bfs,
+    pub(crate) owners: Vec<Option<WorkerId>>,
+    /// Workers that were told the definition on their present connection.
+    pub(crate) opened: BTreeSet<WorkerId>,
+    pub(crate) troubles: BTreeMap<TaskKey, Trouble>,
+    /// Clients that wait for the job to be paused.
+    pub(crate) pausing: Vec<RequestId>,
+    /// Since when (unix seconds) nothing can go on, and why.
+    pub(crate) stalled: Option<(u64, String)>,
+    /// Since when it runs in this process (milliseconds).
+    pub(crate) running_since: Option<u64>,
+    pub(crate) checkpointing: Checkpointing,
+}
+
+/// When the next checkpoint is due.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Checkpointing {
+    /// The last one was complete (or the job started) at this time.
+    pub last: u64,
+    /// The present one began at this time.
+    pub began: Option<u64>,
+    /// How long the last one took.
+    pub took: Option<u64>,
+}
+
+/// A task that did not work.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trouble {
+    pub failures: u32,
+    pub inputs_missing: u32,
+    /// Workers that should not get it again while there are others.
+    pub avoid: BTreeSet<WorkerId>,
+    /// The least memory that was missing: needed, allowed.
+    pub memory: Option<(u64, u64)>,
+}
+
+/// A worker that registered, now or before.
+#[derive(Debug)]
+pub struct Worker {
+    pub(crate) record: WorkerRecord,
+    pub(crate) version: String,
+    pub(crate) address: Option<String>,
+    pub(crate) threads: u32,
+    pub(crate) memory_bytes: u64,
+    pub(crate) kernel: String,
+    pub(crate) local: bool,
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) last_seen: u64,
+    pub(crate) last_seen_unix: u64,
+    /// Its leases and copies count as gone, until it registers again.
+    pub(crate) lost: bool,
+    /// Others may own its shards.
+    pub(crate) rehomed: bool,
+    pub(crate) leases: BTreeMap<Attempt, (JobId, TaskKey)>,
+    pub(crate) tasks_done: u64,
+    pub(crate) peak_memory_bytes: u64,
+}
+
+impl Coordinator {
+    /// A coordinator at its start. `epoch` must be larger than that of any start before.
+    pub fn new(config: Config, cluster: String, epoch: u64, stored: Stored, now: Now) -> Result<Coordinator, String> {
+        let mut coordinator = Coordinator {
+            config,
+            cluster,
+            epoch,
+            counter: 0,
+            jobs: BTreeMap::new(),
+            keys: stored.keys,
+            workers: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            last_tick: None,
+            awaited: BTreeSet::new(),
+            awaited_until: None,
+            touched: BTreeSet::new(),
+        };
+        for (id, stored) in stored.jobs {
+            let mut job = Job::new(stored.record).map_err(|problem| format!("job {id}: {problem}"))?;
+            job.bfs.restore(stored.results, stored.progress.checkpoint);
+            job.progress = stored.progress;
+            if job.progress.phase.is_final() {
+                job.bfs.close();
+            } else {
+                job.note_resumption();
+            }
+            if job.progress.phase == Phase::Running {
+                job.running_since = Some(now.millis);
+                job.checkpointing.last = now.millis;
+                coordinator.awaited.extend(job.progress.workers.keys());
+            }
+            coordinator.touched.insert(id);
+            coordinator.jobs.insert(id, job);
+        }
+        for (id, record) in stored.workers {
+            if record.left {
+                coordinator.awaited.remove(&id);
+            }
+            coordinator.workers.insert(id, Worker::stored(record, now));
+        }
+        let known = &coordinator.workers;
+        coordinator.awaited.retain(|id| known.contains_key(id));
+        if !coordinator.awaited.is_empty() {
+            coordinator.awaited_until = Some(now.millis + coordinator.config.lease);
+        }
+        Ok(coordinator)
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn jobs(&self) -> &BTreeMap<JobId, Job> {
+        &self.jobs
+    }
+
+    pub fn workers(&self) -> &BTreeMap<WorkerId, Worker> {
+        &self.workers
+    }
+
+    /// The job that a client's key stands for, and whether it existed before that submission.
+    pub fn job_of_key(&self, key: &str) -> Option<(JobId, bool)> {
+        self.keys.get(key).copied()
+    }
+
+    /// Records that bring the store up to date: all progress of unfinished jobs.
+    pub fn snapshot(&self, now: Now) -> Vec<Record> {
+        let unfinished = self.jobs.iter().filter(|(_, job)| !job.progress.phase.is_final());
+        unfinished.map(|(&id, job)| job.progress_record(id, now, true)).collect()
+    }
+
+    /// Workers that can be given work: connected and not lost.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.workers.iter().filter(|(_, w)| w.is_live()).map(|(&id, w)| (id, w))
+    }
+
+    pub(crate) fn next_attempt(&mut self) -> Attempt {
+        self.counter += 1;
+        Attempt { epoch: self.epoch, counter: self.counter }
+    }
+}
+
+impl Job {
+    pub(crate) fn new(record: Arc<JobRecord>) -> Result<Job, String> {
+        let bfs = Bfs::new(&record)?;
+        let shards = bfs.graph().shards();
+        Ok(Job {
+            record,
+            progress: Progress::default(),
+            bfs,
+            owners: vec![None; shards],
+            opened: BTreeSet::new(),
+            troubles: BTreeMap::new(),
+            pausing: Vec::new(),
+            stalled: None,
+            running_since: None,
+            checkpointing: Checkpointing::default(),
+        })
+    }
+
+    pub fn record(&self) -> &JobRecord {
+        &self.record
+    }
+
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub fn bfs(&self) -> &Bfs {
+        &self.bfs
+    }
+
+    /// Since when (unix seconds) nothing can go on, and why.
+    pub fn stalled(&self) -> Option<&(u64, String)> {
+        self.stalled.as_ref()
+    }
+
+    /// Time spent running until now, in milliseconds, over all starts.
+    pub fn run_millis(&self, now: Now) -> u64 {
+        let present = self.running_since.map_or(0, |since| now.millis.saturating_sub(since));
+        self.progress.run_millis + present
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.progress.phase == Phase::Running
+    }
+
+    pub(crate) fn progress_record(&self, job: JobId, now: Now, urgent: bool) -> Record {
+        let mut progress = self.progress.clone();
+        progress.run_millis = self.run_millis(now);
+        Record::Progress { job, progress: Box::new(progress), urgent }
+    }
+
+    /// The job is taken up again: from here on, tasks done again are counted.
+    pub(crate) fn note_resumption(&mut self) {
+        let kept = self.bfs.results();
+        if kept > 0 {
+            let from_level: Level = self.bfs.complete().saturating_sub(1);
+            self.progress.resumed =
+                Some(crate::record::Resumed { from_level, tasks_kept: kept, tasks_redone: 0 });
+        }
+    }
+
+    pub(crate) fn start_clock(&mut self, now: Now) {
+        self.running_since.get_or_insert(now.millis);
+        self.checkpointing = Checkpointing { last: now.millis, ..self.checkpointing };
+    }
+
+    pub(crate) fn stop_clock(&mut self, now: Now) {
+        self.progress.run_millis = self.run_millis(now);
+        self.running_since = None;
+    }
+}
+
+impl Worker {
+    fn stored(record: WorkerRecord, now: Now) -> Worker {
+        Worker {
+            record,
+            version: String::new(),
+            address: None,
+            threads: 0,
+            memory_bytes: 0,
+            kernel: String::new(),
+            local: false,
+            connection: None,
+            last_seen: now.millis,
+            last_seen_unix: now.unix,
+            lost: true,
+            rehomed: true,
+            leases: BTreeMap::new(),
+            tasks_done: 0,
+            peak_memory_bytes: 0,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Where it serves artifacts to others.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// Connected, and heard of within a lease.
+    pub fn is_live(&self) -> bool {
+        self.connection.is_some() && !self.lost
+    }
+
+    /// Lives in the coordinator's own process.
+    pub fn is_local(&self) -> bool {
+        self.local
+    }
+
+    pub fn leases(&self) -> &BTreeMap<Attempt, (JobId, TaskKey)> {
+        &self.leases
+    }
+
+    pub fn tasks_done(&self) -> u64 {
+        self.tasks_done
+    }
+
+    /// Unix seconds.
+    pub fn last_seen(&self) -> u64 {
+        self.last_seen_unix
+    }
+}

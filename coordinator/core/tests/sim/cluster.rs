@@ -1,0 +1,397 @@
+//! The simulated cluster: one coordinator core, its store, some workers, and a seeded scheduler
+//! that delivers, delays, repeats, crashes and cuts, as far as a budget of faults allows.
+
+use super::toy::{Set, Toy};
+use super::worker::{SimWorker, compute};
+use antipode_coordinator_core::record::{JobRecord, Phase, Record, Stored, StoredJob};
+use antipode_coordinator_core::{
+    Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report, RequestId, check,
+};
+use antipode_ids::JobId;
+use antipode_solver_core::job::Keep;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const CLUSTER: &str = "sim";
+
+/// What the scheduler may do to a run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub toy: Toy,
+    pub workers: usize,
+    pub antipodes: u32,
+    pub keep: Keep,
+    pub depth: Option<u32>,
+    pub known: bool,
+    /// Crashes, cuts, freezes, losses and false answers, in sum.
+    pub faults: u32,
+    pub coordinator_restarts: u32,
+    pub pauses: u32,
+    pub checkpoint_every: Option<u64>,
+}
+
+/// The durable state, and what was written but is not durable yet.
+#[derive(Default)]
+struct Store {
+    stored: Stored,
+    pending: Vec<Record>,
+}
+
+impl Store {
+    fn persist(&mut self, record: Record) {
+        let urgent = record.is_urgent();
+        self.pending.push(record);
+        if urgent {
+            self.flush(usize::MAX);
+        }
+    }
+
+    /// Makes the first records durable; the others are lost with a crash.
+    fn flush(&mut self, most: usize) {
+        let records = self.pending.drain(..most.min(self.pending.len())).collect::<Vec<_>>();
+        for record in records {
+            match record {
+                Record::Job { job, record } => {
+                    let stored = StoredJob { record, progress: Default::default(), results: vec![] };
+                    self.stored.jobs.insert(job, stored);
+                }
+                Record::Progress { job, progress, .. } => {
+                    self.stored.jobs.get_mut(&job).unwrap().progress = *progress;
+                }
+                Record::Result { job, level, shard, result } => {
+                    let results = &mut self.stored.jobs.get_mut(&job).unwrap().results;
+                    assert!(results.iter().all(|r| (r.0, r.1) != (level, shard)), "a result counts once");
+                    results.push((level, shard, result));
+                }
+                Record::Key { key, job, existing } => _ = self.stored.keys.insert(key, (job, existing)),
+                Record::Worker { worker, record, .. } => _ = self.stored.workers.insert(worker, record),
+            }
+        }
+    }
+}
+
+pub struct Cluster {
+    plan: Plan,
+    rng: StdRng,
+    now: Now,
+    last_tick: u64,
+    epoch: u64,
+    core: Coordinator,
+    store: Store,
+    workers: Vec<SimWorker>,
+    next_connection: u64,
+    next_request: u64,
+    replies: BTreeMap<RequestId, Reply>,
+    pause_asked: Option<RequestId>,
+    faults: u32,
+    restarts: u32,
+    pauses: u32,
+    /// Everything that happened, for the comparison of two runs of one seed.
+    pub log: String,
+    pub leases: u64,
+}
+
+fn config(plan: &Plan) -> Config {
+    Config { heartbeat: 100, lease: 1000, rebuild_after: 3000, checkpoint_every: plan.checkpoint_every }
+}
+
+impl Cluster {
+    pub fn new(plan: Plan, seed: u64) -> Cluster {
+        let now = Now { millis: 1, unix: 1_000_000 };
+        let core = Coordinator::new(config(&plan), CLUSTER.into(), 1, Stored::default(), now).unwrap();
+        Cluster {
+            rng: StdRng::seed_from_u64(seed),
+            now,
+            last_tick: 0,
+            epoch: 1,
+            core,
+            store: Store::default(),
+            workers: (0..plan.workers).map(SimWorker::new).collect(),
+            next_connection: 1,
+            next_request: 1,
+            replies: BTreeMap::new(),
+            pause_asked: None,
+            faults: plan.faults,
+            restarts: plan.coordinator_restarts,
+            pauses: plan.pauses,
+            log: String::new(),
+            leases: 0,
+            plan,
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        writeln!(self.log, "{} {event:?}", self.now.millis).unwrap();
+        let effects = self.core.step(self.now, event);
+        if let Err(wrong) = check::all(&self.core) {
+            let tail: Vec<&str> = self.log.lines().rev().take(12).collect();
+            panic!("{wrong}\n{}", tail.join("\n"));
+        }
+        for effect in effects {
+            writeln!(self.log, "    {effect:?}").unwrap();
+            match effect {
+                Effect::Persist(record) => self.store.persist(record),
+                Effect::Send { connection, order } => {
+                    if matches!(order, Order::Lease { .. }) {
+                        self.leases += 1;
+                    }
+                    if let Some(worker) = self.workers.iter_mut().find(|w| w.connection == Some(connection)) {
+                        worker.inbox.push_back(order);
+                    }
+                }
+                Effect::HangUp { connection } => {
+                    if let Some(worker) = self.workers.iter_mut().find(|w| w.connection == Some(connection)) {
+                        worker.connection = None;
+                        worker.inbox.clear();
+                        worker.outbox.clear();
+                    }
+                }
+                Effect::Reply { request, reply } => _ = self.replies.insert(request, reply),
+                Effect::Changed { .. } => {}
+            }
+        }
+    }
+
+    fn request(&mut self) -> RequestId {
+        self.next_request += 1;
+        RequestId(self.next_request)
+    }
+
+    pub fn submit(&mut self, key: &str, record: &JobRecord, fresh: bool) -> Reply {
+        let request = self.request();
+        let (definition, roots) = (record.definition.clone(), record.roots.clone());
+        self.step(Event::Submit { request, key: key.into(), fresh, definition, roots });
+        self.replies.remove(&request).expect("a submission is answered at once")
+    }
+
+    fn phase(&self, job: JobId) -> Phase {
+        self.core.jobs()[&job].progress().phase.clone()
+    }
+
+    /// Runs until the job has ended, and compares everything with the dull search.
+    pub fn run(&mut self) {
+        let record = self.plan.toy.record(self.plan.antipodes, self.plan.keep, self.plan.depth, self.plan.known);
+        let job = JobId(1);
+        assert_eq!(self.submit("key", &record, false), Reply::Submitted { job, existing: false });
+        let mut actions = 0u64;
+        while !self.phase(job).is_final() {
+            self.act(job);
+            actions += 1;
+            assert!(
+                actions < 400_000,
+                "no end in sight: {:?}\n{}",
+                self.core.explain(self.now, job),
+                self.log.lines().rev().take(30).collect::<Vec<_>>().join("\n")
+            );
+        }
+        self.compare(job);
+        assert_eq!(self.submit("key", &record, false), Reply::Submitted { job, existing: false });
+        assert_eq!(self.submit("again", &record, false), Reply::Submitted { job, existing: true });
+    }
+
+    fn compare(&self, job: JobId) {
+        let state = &self.core.jobs()[&job];
+        assert_eq!(state.progress().phase, Phase::Finished, "{}", self.log.lines().last().unwrap_or(""));
+        let levels = self.plan.toy.levels();
+        let deepest = self.plan.depth.map_or(levels.len() - 1, |d| (d as usize).min(levels.len() - 1));
+        let counted: Vec<u128> = state.bfs().rows()[..state.bfs().complete() as usize]
+            .iter()
+            .map(|row| row.count)
+            .filter(|&count| count > 0)
+            .collect();
+        let expected: Vec<u128> = levels[..=deepest].iter().map(|l| l.len() as u128).collect();
+        assert_eq!(counted, expected);
+
+        let all = deepest + 1 == levels.len();
+        let noticed = self.plan.known || self.plan.depth.is_none_or(|d| d as usize >= levels.len());
+        assert_eq!(state.progress().exhausted, all && noticed);
+        if state.progress().exhausted {
+            let smallest: Vec<u16> =
+                levels[deepest].iter().take(self.plan.antipodes as usize).map(|&x| x as u16).collect();
+            let found: Vec<u16> = state.progress().antipodes.iter().map(|(state, _)| state[0]).collect();
+            assert_eq!(found, smallest);
+        }
+        if self.plan.keep == Keep::Frontiers {
+            let kept: Set = self
+                .workers
+                .iter()
+                .flat_map(|w| w.copies.values().filter(|c| c.durable))
+                .flat_map(|copy| copy.set.iter().copied())
+                .collect();
+            let due: Set = levels[1..=deepest].iter().flatten().copied().collect();
+            assert!(self.faults < self.plan.faults || kept.is_superset(&due), "a level is nowhere on disk");
+        }
+    }
+
+    /// One random thing happens.
+    fn act(&mut self, job: JobId) {
+        self.now.millis += self.rng.random_range(0..10);
+        self.now.unix = 1_000_000 + self.now.millis / 1000;
+        if self.now.millis >= self.last_tick + 100 {
+            self.last_tick = self.now.millis;
+            self.step(Event::Tick);
+        }
+        self.answer_pause(job);
+        let at = self.rng.random_range(0..self.workers.len());
+        match self.rng.random_range(0..100u32) {
+            0..=1 => self.fault(at),
+            2 => self.client_acts(job),
+            3..=4 if self.rng.random_bool(0.1) => self.restart_coordinator(),
+            5..=9 => _ = self.store.flush(3),
+            _ => self.work(at),
+        }
+    }
+
+    /// A worker does one of the things it has to do.
+    fn work(&mut self, at: usize) {
+        let worker = &mut self.workers[at];
+        if !worker.up {
+            if self.rng.random_bool(0.02) || self.faults == 0 {
+                worker.start();
+            }
+            return;
+        }
+        if worker.frozen {
+            if self.rng.random_bool(0.005) || self.faults == 0 {
+                worker.frozen = false;
+            }
+            return;
+        }
+        let Some(connection) = worker.connection else {
+            if self.rng.random_bool(0.2) {
+                let connection = ConnectionId(self.next_connection);
+                self.next_connection += 1;
+                worker.connection = Some(connection);
+                let registration = Box::new(worker.registration());
+                self.step(Event::Register { connection, registration });
+            }
+            return;
+        };
+        if self.now.millis >= worker.next_heartbeat {
+            worker.next_heartbeat = self.now.millis + 100;
+            worker.outbox.push_back(Report::Heartbeat { memory_bytes: 1, peak_memory_bytes: 2 });
+        }
+        match self.rng.random_range(0..4) {
+            0 => {
+                if let Some(order) = worker.inbox.pop_front() {
+                    worker.receive(order, CLUSTER);
+                }
+            }
+            1 => {
+                let Some(report) = worker.outbox.pop_front() else { return };
+                if self.faults > 0 && self.rng.random_bool(0.02) {
+                    self.faults -= 1;
+                    worker.outbox.push_back(report.clone());
+                }
+                self.step(Event::Report { connection, report });
+            }
+            2 if !worker.to_disk.is_empty() => worker.write(),
+            _ if !worker.leases.is_empty() => {
+                let lease = self.rng.random_range(0..worker.leases.len());
+                let fault = (self.faults > 0 && self.rng.random_bool(0.004)).then(|| {
+                    self.faults -= 1;
+                    Failure::Other("a fault".into())
+                });
+                compute(&self.plan.toy, &mut self.workers, at, lease, fault);
+            }
+            _ => {}
+        }
+    }
+
+    fn fault(&mut self, at: usize) {
+        let worker = &mut self.workers[at];
+        if self.faults == 0 || !worker.up || self.rng.random_bool(0.8) {
+            return;
+        }
+        self.faults -= 1;
+        let connection = worker.connection;
+        match self.rng.random_range(0..5) {
+            0 => {
+                worker.crash(self.rng.random_bool(0.7));
+                // The end of the connection is noticed at once, or only by the silence.
+                if let Some(connection) = connection.filter(|_| self.rng.random_bool(0.5)) {
+                    self.step(Event::Disconnected { connection });
+                }
+            }
+            1 => worker.frozen = true,
+            2 => {
+                worker.connection = None;
+                worker.inbox.clear();
+                worker.outbox.clear();
+                if let Some(connection) = connection.filter(|_| self.rng.random_bool(0.5)) {
+                    self.step(Event::Disconnected { connection });
+                }
+            }
+            3 => worker.damage(&mut self.rng),
+            _ => {
+                if connection.is_some() && !worker.frozen {
+                    let connection = connection.unwrap();
+                    self.step(Event::Report { connection, report: Report::Leaving { reason: "drain".into() } });
+                    self.workers[at].crash(true);
+                }
+            }
+        }
+    }
+
+    /// The coordinator's process ends and starts again on what was durable.
+    fn restart_coordinator(&mut self) {
+        if self.restarts == 0 {
+            return;
+        }
+        self.restarts -= 1;
+        let most = self.rng.random_range(0..=self.store.pending.len());
+        self.store.flush(most);
+        self.store.pending.clear();
+        self.epoch += 1;
+        self.pause_asked = None;
+        for worker in &mut self.workers {
+            worker.connection = None;
+            worker.inbox.clear();
+            worker.outbox.clear();
+        }
+        writeln!(self.log, "{} coordinator starts again", self.now.millis).unwrap();
+        let stored = self.store.stored.clone();
+        self.core = Coordinator::new(config(&self.plan), CLUSTER.into(), self.epoch, stored, self.now).unwrap();
+        check::all(&self.core).unwrap();
+    }
+
+    fn client_acts(&mut self, job: JobId) {
+        if self.pauses > 0 && self.pause_asked.is_none() && self.rng.random_bool(0.1) {
+            self.pauses -= 1;
+            let request = self.request();
+            self.pause_asked = Some(request);
+            self.step(Event::Pause { request, job });
+        }
+        if self.phase(job) == Phase::Paused && self.pause_asked.is_none() && self.rng.random_bool(0.5) {
+            let request = self.request();
+            self.step(Event::Resume { request, job });
+            assert_eq!(self.replies.remove(&request), Some(Reply::Done { job }));
+        }
+    }
+
+    fn answer_pause(&mut self, job: JobId) {
+        let Some(request) = self.pause_asked else { return };
+        if self.replies.remove(&request).is_none() {
+            return;
+        }
+        self.pause_asked = None;
+        let state = &self.core.jobs()[&job];
+        assert!(state.progress().phase == Phase::Paused || state.progress().phase.is_final());
+        // Promised: the checkpoint is in the store and on the workers' disks.
+        let stored = &self.store.stored.jobs[&job];
+        assert_eq!(stored.progress.phase, state.progress().phase);
+        assert_eq!(stored.progress.checkpoint, state.progress().checkpoint);
+        let lossless = self.faults == self.plan.faults;
+        if let (Phase::Paused, Some(level), true) = (&state.progress().phase, state.bfs().checkpoint(), lossless) {
+            for shard in 0..self.plan.toy.shards {
+                for artifact in state.bfs().graph().checkpoint(level, shard) {
+                    let empty = state.bfs().content(artifact).unwrap().0 == 0;
+                    let copies = self.workers.iter().filter_map(|w| w.copies.get(&(job, artifact)));
+                    assert!(empty || copies.into_iter().any(|c| c.durable), "the {artifact} is not on disk");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! A whole cluster in one thread, from a seed: workers, network, disks and clock are simulated,
+//! the coordinator's core is the real one.
+
+pub mod cluster;
+pub mod toy;
+pub mod worker;

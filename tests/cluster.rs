@@ -1,0 +1,215 @@
+//! A coordinator and workers as real processes on loopback.
+
+mod common;
+
+use common::{Process, User, eventually};
+
+/// `growth_cayleypy.json`, row `topspin-9-4`.
+const TOPSPIN_9: [u64; 24] = [
+    1, 3, 6, 12, 24, 46, 88, 168, 322, 613, 1137, 2095, 3745, 6385, 10697, 17134, 24461, 30412,
+    32269, 27633, 17101, 5884, 1112, 92,
+];
+
+fn workers(user: &User, number: usize) -> Vec<Process> {
+    let started: Vec<Process> = (0..number)
+        .map(|k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1")))
+        .collect();
+    eventually("all workers are connected", || {
+        let list = user.json("workers --json");
+        let connected = list["workers"].as_array().map_or(0, |all| {
+            all.iter().filter(|w| w["connected"] == true).count()
+        });
+        connected == number
+    });
+    started
+}
+
+#[test]
+fn one_two_and_three_workers_count_the_same() {
+    for number in 1..=3 {
+        let user = User::new();
+        let (_coordinator, _) = user.coordinator("coordinator");
+        let _workers = workers(&user, number);
+        let report = user.json("submit bfs topspin:9,4 --shards 9 --wait --json");
+        let counts: Vec<String> = TOPSPIN_9.iter().map(u64::to_string).collect();
+        assert_eq!(
+            report["counts"],
+            serde_json::json!(counts),
+            "{number} workers"
+        );
+        assert_eq!(
+            report["workers"], number,
+            "each worker ran a task: {report}"
+        );
+        assert_eq!(report["threads"], number);
+    }
+}
+
+#[test]
+fn a_job_can_be_submitted_watched_listed_and_shown_again() {
+    let user = User::new();
+    let (_coordinator, address) = user.coordinator("coordinator");
+    let submitted = user.json(&format!("submit bfs pocket --json --coordinator {address}"));
+    assert_eq!(submitted["existing"], false);
+    let job = submitted["job"].as_u64().expect("a number");
+    // Nobody computes yet: the job is there and waits.
+    let waiting = user.json(&format!("show {job} --json"));
+    assert_eq!(waiting["complete"], false);
+    let _workers = workers(&user, 1);
+    eventually("the job is finished", || {
+        user.json("show last --json")["state"] == "finished"
+    });
+    let shown = user.run(&format!("show {job}"));
+    assert_eq!(shown.level_counts(), common::POCKET_LEVELS);
+    let again = user.json("submit bfs pocket --wait --json");
+    assert_eq!(again["job"], job, "the stored answer stands");
+    assert!(again["cached"].is_string());
+    let jobs = user.json("jobs --json");
+    assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(jobs["jobs"][0]["state"], "finished");
+}
+
+#[test]
+fn a_submission_retried_with_its_key_is_one_job() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let first = user.json("submit bfs lrx:7 --json --fresh --key mine");
+    let second = user.json("submit bfs lrx:7 --json --fresh --key mine");
+    assert_eq!(first["job"], second["job"]);
+    let other = user.json("submit bfs lrx:7 --json --fresh --key other");
+    assert_ne!(first["job"], other["job"]);
+}
+
+#[test]
+fn a_cancelled_job_stays_cancelled() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    user.json("submit bfs lrx:9 --json");
+    let cancelled = user.json("cancel 1 --json");
+    assert_eq!(cancelled["state"], "cancelled");
+    let _workers = workers(&user, 1);
+    // A later job is finished, so the worker was at work; the cancelled one was not taken up.
+    user.json("submit bfs lrx:6 --wait --json");
+    assert_eq!(user.json("show 1 --json")["state"], "cancelled");
+}
+
+#[test]
+fn a_worker_that_is_killed_never_costs_a_count() {
+    let user = User::new();
+    let mut coordinator = user.start(
+        "coordinator --data coordinator --listen 127.0.0.1:0 --heartbeat 200ms --lease 1s --rebuild-after 1s",
+    );
+    coordinator.wait_for_line("access file");
+    let mut workers = workers(&user, 2);
+    let mut waiting = user.start("submit bfs lrx:10 --shards 10 --wait --json");
+    waiting.wait_for_level(10);
+    workers.remove(0).signal("KILL");
+    let report = waiting.finish().json();
+    assert_eq!(report["states"], "3628800");
+    assert_eq!(report["complete"], true);
+}
+
+#[test]
+fn the_access_file_is_for_its_user_alone_and_goes_with_the_coordinator() {
+    use std::os::unix::fs::PermissionsExt;
+    let user = User::new();
+    let (coordinator, address) = user.coordinator("coordinator");
+    let path = user.path("data-home/antipode/access.json");
+    let mode = std::fs::metadata(&path)
+        .expect("the access file")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(
+        std::fs::read_to_string(&path)
+            .expect("readable")
+            .contains(&address)
+    );
+    coordinator.signal("TERM");
+    let ended = coordinator.finish();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!path.exists(), "a clean exit removes it");
+}
+
+#[test]
+fn a_coordinator_comes_back_with_its_jobs_and_its_workers() {
+    let user = User::new();
+    let (coordinator, address) = user.coordinator("coordinator");
+    let _workers = workers(&user, 1);
+    user.json("submit bfs lrx:7 --wait --json");
+    coordinator.signal("TERM");
+    coordinator.finish();
+    let mut second = user.start(&format!(
+        "coordinator --data coordinator --listen {address}"
+    ));
+    second.wait_for_line("access file");
+    assert_eq!(user.json("show 1 --json")["state"], "finished");
+    let report = user.json("submit bfs lrx:8 --wait --json");
+    assert_eq!(
+        report["states"], "40320",
+        "the worker outlived the coordinator and went on"
+    );
+}
+
+/// TopSpin(11,4) is cut into 11 shards on a ring; a shard's next level comes from its two neighbours and from at most
+/// one more (the turntable). With two workers, each on half of the ring, that is what may cross.
+#[test]
+fn only_frontiers_of_neighbouring_shards_cross_between_workers() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let _workers = workers(&user, 2);
+    let plan = user.json("plan bfs topspin:11,4 --json");
+    assert_eq!(plan["shards"], 11);
+    let shard_bytes = plan["need"]["bitmap_bytes"].as_u64().expect("bytes") / 11;
+    let report = user.json("submit bfs topspin:11,4 --wait --json");
+    assert_eq!(report["states"], "19958400");
+    assert_eq!(report["workers"], 2);
+    let fetched: Vec<u64> = report["fetched_bytes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|bytes| bytes.as_u64())
+        .collect();
+    // Two borders of the ring, crossed both ways, and a turntable of four places that may lie across a border.
+    let crossing = 8;
+    let limit = crossing * (shard_bytes + 64);
+    assert!(
+        fetched.iter().all(|&bytes| bytes <= limit),
+        "{fetched:?} against {limit}"
+    );
+    assert!(
+        fetched.iter().any(|&bytes| bytes > shard_bytes),
+        "they do fetch from each other: {fetched:?}"
+    );
+}
+
+/// No barrier: while one shard is slow, others that do not depend on it yet go on to the next level.
+#[test]
+fn shards_get_a_level_ahead_of_a_slow_one() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let mut command = user.command(["worker", "--data", "worker", "--threads", "1"]);
+    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=250");
+    let mut worker = Process::of(command);
+    worker.wait_for_line("ANTIPODE_TEST_DELAY");
+    user.json("submit bfs topspin:9,4 --shards 9 --json");
+    let mut furthest = (0, 0);
+    eventually(
+        "states of the level after an unfinished one are counted",
+        || {
+            let status = user.json("show last --json");
+            let level = status["counts"].as_array().map_or(0, Vec::len);
+            let partial: u64 = status["partial"]
+                .as_str()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(0);
+            furthest = furthest.max((level, partial));
+            assert_ne!(
+                status["state"], "finished",
+                "never seen ahead; the most was {furthest:?}"
+            );
+            // More than the whole unfinished level has can only be counted with states of the level behind it.
+            TOPSPIN_9.get(level).is_some_and(|&whole| partial > whole)
+        },
+    );
+}
