@@ -8,7 +8,9 @@ use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_proto::client::ClientError;
 use antipode_proto::convert::to_worker_parts;
 use antipode_proto::link::CoordinatorLink;
-use antipode_proto::message::{ArtifactKind, ArtifactName, FromWorker, Held, Holder, Input, ToWorker};
+use antipode_proto::message::{
+    ArtifactKind, ArtifactName, FromWorker, Held, Holder, Input, ToWorker,
+};
 use antipode_proto::wire;
 use antipode_proto::wire::coordinator_server::{Coordinator, CoordinatorServer};
 use antipode_solver_core::Perm;
@@ -43,9 +45,21 @@ pub fn definition(n: u16, directed: bool) -> Arc<JobDefinition> {
     if !directed {
         generators.push(("R", left.inverse()));
     }
-    let generators =
-        generators.into_iter().map(|(name, perm)| Generator { name: name.into(), perm }).collect();
-    let puzzle = Puzzle::new("test".into(), generators, vec![], Metric::Generators, vec![]).unwrap();
+    let generators = generators
+        .into_iter()
+        .map(|(name, perm)| Generator {
+            name: name.into(),
+            perm,
+        })
+        .collect();
+    let puzzle = Puzzle::new(
+        "test".into(),
+        generators,
+        vec![],
+        Metric::Generators,
+        vec![],
+    )
+    .unwrap();
     let layout = LayoutOptions {
         min_shards: Some(4),
         max_leaf: Some(24),
@@ -54,23 +68,49 @@ pub fn definition(n: u16, directed: bool) -> Arc<JobDefinition> {
     };
     let space = space::build(&puzzle, &layout).unwrap();
     assert!(space.shards >= 4, "{} shards", space.shards);
-    let spec = BfsSpec { puzzle, depth: None, antipodes: 0, keep: Keep::Result, layout };
-    Arc::new(JobDefinition { spec, space, fingerprint: format!("lrx-{n}-{directed}") })
+    let spec = BfsSpec {
+        puzzle,
+        depth: None,
+        antipodes: 0,
+        keep: Keep::Result,
+        layout,
+    };
+    Arc::new(JobDefinition {
+        spec,
+        space,
+        fingerprint: format!("lrx-{n}-{directed}"),
+    })
 }
 
 pub fn engine(definition: &JobDefinition) -> Arc<Engine> {
-    Arc::new(Engine::load(&definition.spec.puzzle, &definition.space, KernelChoice::Auto).unwrap())
+    Arc::new(
+        Engine::load(
+            &definition.spec.puzzle,
+            &definition.space,
+            KernelChoice::Auto,
+        )
+        .unwrap(),
+    )
 }
 
 pub fn loader() -> Loader {
     Arc::new(|definition| {
-        let engine = Engine::load(&definition.spec.puzzle, &definition.space, KernelChoice::Auto)?;
+        let engine = Engine::load(
+            &definition.spec.puzzle,
+            &definition.space,
+            KernelChoice::Auto,
+        )?;
         Ok(Arc::new(engine) as Arc<dyn Compute>)
     })
 }
 
 pub fn frontier_name(level: Level, shard: u32) -> ArtifactName {
-    ArtifactName { job: JOB, level, shard: ShardId(shard), kind: ArtifactKind::Frontier }
+    ArtifactName {
+        job: JOB,
+        level,
+        shard: ShardId(shard),
+        kind: ArtifactKind::Frontier,
+    }
 }
 
 /// Count and digest of every shard of every level from 1 on, by the plain loop.
@@ -79,24 +119,40 @@ pub fn plain_answer(definition: &JobDefinition) -> Vec<Vec<(u64, Digest)>> {
     let shards: Vec<ShardId> = (0..engine.shards()).map(ShardId).collect();
     let mut now: Vec<Frontier> = shards.iter().map(|&s| engine.roots(s)).collect();
     let empty = |s: &ShardId| Frontier::empty(engine.geometry(*s));
-    let mut before: Vec<Frontier> =
-        if engine.is_directed() { now.clone() } else { shards.iter().map(empty).collect() };
+    let mut before: Vec<Frontier> = if engine.is_directed() {
+        now.clone()
+    } else {
+        shards.iter().map(empty).collect()
+    };
     let mut levels = Vec::new();
     loop {
         let mut next = Vec::new();
         let mut visited = Vec::new();
         let mut level = Vec::new();
         for (&shard, seen) in shards.iter().zip(before) {
-            let sources: Vec<_> =
-                engine.sources(shard).into_iter().map(|s| (s, &now[s.0 as usize])).collect();
-            let seen = if engine.is_directed() { Seen::Visited(seen) } else { Seen::Previous(seen) };
+            let sources: Vec<_> = engine
+                .sources(shard)
+                .into_iter()
+                .map(|s| (s, &now[s.0 as usize]))
+                .collect();
+            let seen = if engine.is_directed() {
+                Seen::Visited(seen)
+            } else {
+                Seen::Previous(seen)
+            };
             let number = levels.len() as Level + 1;
-            let out = engine.expand(number, shard, &sources, &now[shard.0 as usize], seen, 0).unwrap();
+            let out = engine
+                .expand(number, shard, &sources, &now[shard.0 as usize], seen, 0)
+                .unwrap();
             level.push((out.frontier.count(), out.digest));
             next.push(out.frontier);
             visited.extend(out.visited);
         }
-        before = if engine.is_directed() { visited } else { std::mem::take(&mut now) };
+        before = if engine.is_directed() {
+            visited
+        } else {
+            std::mem::take(&mut now)
+        };
         now = next;
         if level.iter().all(|(count, _)| *count == 0) {
             return levels;
@@ -138,23 +194,48 @@ pub struct Player {
 
 impl Player {
     /// Hears the registration, welcomes it as `id` and opens the job.
-    pub async fn welcome(mut link: CoordinatorLink, id: u64, definition: &Arc<JobDefinition>) -> Player {
+    pub async fn welcome(
+        mut link: CoordinatorLink,
+        id: u64,
+        definition: &Arc<JobDefinition>,
+    ) -> Player {
         let registration = loop {
-            match tokio::time::timeout(LONG, link.receive.recv()).await.expect("no registration") {
-                Some(FromWorker::Register { worker, address, held, running, .. }) => {
-                    break Registration { worker, address, held, running };
+            match tokio::time::timeout(LONG, link.receive.recv())
+                .await
+                .expect("no registration")
+            {
+                Some(FromWorker::Register {
+                    worker,
+                    address,
+                    held,
+                    running,
+                    ..
+                }) => {
+                    break Registration {
+                        worker,
+                        address,
+                        held,
+                        running,
+                    };
                 }
                 other => panic!("{other:?} instead of a registration"),
             }
         };
-        let player = Player { link, id: WorkerId(id), registration };
+        let player = Player {
+            link,
+            id: WorkerId(id),
+            registration,
+        };
         player.say(ToWorker::Welcome {
             worker: WorkerId(id),
             cluster: "cluster".into(),
             heartbeat: Duration::from_secs(1),
             lease: Duration::from_secs(30),
         });
-        player.say(ToWorker::Open { job: JOB, definition: definition.clone() });
+        player.say(ToWorker::Open {
+            job: JOB,
+            definition: definition.clone(),
+        });
         player
     }
 
@@ -173,13 +254,20 @@ impl Player {
                 }
             }
         };
-        tokio::time::timeout(LONG, heard).await.expect("it says nothing")
+        tokio::time::timeout(LONG, heard)
+            .await
+            .expect("it says nothing")
     }
 
     /// The result of a task; anything else is a failure of the test.
     pub async fn done(&mut self) -> (Task, TaskOutput, u64) {
         match self.hear().await {
-            FromWorker::Done { task, output, fetched_bytes, .. } => (task, output, fetched_bytes),
+            FromWorker::Done {
+                task,
+                output,
+                fetched_bytes,
+                ..
+            } => (task, output, fetched_bytes),
             other => panic!("{other:?} instead of a result"),
         }
     }
@@ -225,26 +313,51 @@ impl Script {
 
     pub fn attempt(&mut self) -> Attempt {
         self.counter += 1;
-        Attempt { epoch: 1, counter: self.counter }
+        Attempt {
+            epoch: 1,
+            counter: self.counter,
+        }
     }
 
     pub fn input(&self, name: ArtifactName) -> Input {
         let (count, digest) = self.known[&name];
         let holder = |k: &usize| {
             let player = &self.players[*k];
-            Holder { worker: player.id, address: player.registration.address.clone() }
+            Holder {
+                worker: player.id,
+                address: player.registration.address.clone(),
+            }
         };
-        let holders = self.holders.get(&name).into_iter().flatten().map(holder).collect();
-        Input { name, digest, count, holders }
+        let holders = self
+            .holders
+            .get(&name)
+            .into_iter()
+            .flatten()
+            .map(holder)
+            .collect();
+        Input {
+            name,
+            digest,
+            count,
+            holders,
+        }
     }
 
     /// The lease of one task, with its inputs as far as they are known.
     pub fn lease(&mut self, level: Level, shard: u32) -> ToWorker {
         let mut names = vec![frontier_name(level - 1, shard)];
-        names.extend(self.engine.sources(ShardId(shard)).into_iter().map(|s| frontier_name(level - 1, s.0)));
+        names.extend(
+            self.engine
+                .sources(ShardId(shard))
+                .into_iter()
+                .map(|s| frontier_name(level - 1, s.0)),
+        );
         match (self.engine.is_directed(), level) {
             (true, _) => {
-                names.push(ArtifactName { kind: ArtifactKind::Visited, ..frontier_name(level - 1, shard) });
+                names.push(ArtifactName {
+                    kind: ArtifactKind::Visited,
+                    ..frontier_name(level - 1, shard)
+                });
             }
             (false, 1) => {}
             (false, _) => names.push(frontier_name(level - 2, shard)),
@@ -253,20 +366,34 @@ impl Script {
         names.sort_unstable();
         names.dedup();
         let inputs = names.into_iter().map(|name| self.input(name)).collect();
-        let task = Task::Expand { level, shard: ShardId(shard) };
-        ToWorker::Lease { job: JOB, task, attempt: self.attempt(), inputs, consume: self.consume && level > 2 }
+        let task = Task::Expand {
+            level,
+            shard: ShardId(shard),
+        };
+        ToWorker::Lease {
+            job: JOB,
+            task,
+            attempt: self.attempt(),
+            inputs,
+            consume: self.consume && level > 2,
+        }
     }
 
     /// Records a result of player `k`.
     pub fn record(&mut self, k: usize, task: &Task, output: &TaskOutput) {
-        let (Task::Expand { level, shard }, TaskOutput::Expanded { count, digest, .. }) = (task, output) else {
+        let (Task::Expand { level, shard }, TaskOutput::Expanded { count, digest, .. }) =
+            (task, output)
+        else {
             panic!("{task:?} gave {output:?}");
         };
         let name = frontier_name(*level, shard.0);
         self.known.insert(name, (*count, *digest));
         self.holders.insert(name, vec![k]);
         if self.engine.is_directed() {
-            let visited = |level| ArtifactName { kind: ArtifactKind::Visited, ..frontier_name(level, shard.0) };
+            let visited = |level| ArtifactName {
+                kind: ArtifactKind::Visited,
+                ..frontier_name(level, shard.0)
+            };
             let (before, sum) = match level {
                 1 => {
                     let roots = self.engine.roots(*shard);
@@ -274,7 +401,8 @@ impl Script {
                 }
                 _ => self.known[&visited(*level - 1)],
             };
-            self.known.insert(visited(*level), (before + count, sum.plus(*digest)));
+            self.known
+                .insert(visited(*level), (before + count, sum.plus(*digest)));
             self.holders.insert(visited(*level), vec![k]);
         }
     }
@@ -301,7 +429,9 @@ impl Script {
                 self.record(k, &task, &output);
             }
         }
-        (0..shards).map(|shard| self.known[&frontier_name(level, shard)]).collect()
+        (0..shards)
+            .map(|shard| self.known[&frontier_name(level, shard)])
+            .collect()
     }
 
     /// All levels from `first` on, until one is empty.
@@ -333,21 +463,35 @@ impl Exchange {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let serving = tonic::transport::Server::builder()
             .add_service(CoordinatorServer::new(Doors { links }))
-            .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), async {
-                let _ = stopped.await;
-            });
+            .serve_with_incoming_shutdown(
+                TcpIncoming::from(listener).with_nodelay(Some(true)),
+                async {
+                    let _ = stopped.await;
+                },
+            );
         let task = tokio::spawn(async move { serving.await.unwrap() });
-        Exchange { address, links: receiver, stop, task }
+        Exchange {
+            address,
+            links: receiver,
+            stop,
+            task,
+        }
     }
 
     pub async fn next(&mut self) -> CoordinatorLink {
-        tokio::time::timeout(LONG, self.links.recv()).await.expect("no session").unwrap()
+        tokio::time::timeout(LONG, self.links.recv())
+            .await
+            .expect("no session")
+            .unwrap()
     }
 
     /// Stops the server; the caller must have dropped its links.
     pub async fn stop(self) {
         let _ = self.stop.send(());
-        tokio::time::timeout(LONG, self.task).await.expect("the server does not stop").unwrap();
+        tokio::time::timeout(LONG, self.task)
+            .await
+            .expect("the server does not stop")
+            .unwrap();
     }
 }
 
@@ -371,7 +515,9 @@ impl Coordinator for Doors {
         let (send, outgoing) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Some(Ok(message)) = incoming.next().await {
-                let Ok(message) = FromWorker::try_from(message) else { return };
+                let Ok(message) = FromWorker::try_from(message) else {
+                    return;
+                };
                 if to_us.send(message).is_err() {
                     return;
                 }
@@ -394,28 +540,49 @@ impl Coordinator for Doors {
         Ok(Response::new(Box::pin(UnboundedReceiverStream::new(out))))
     }
 
-    async fn submit(&self, _: Request<wire::SubmitRequest>) -> Result<Response<wire::Submitted>, Status> {
+    async fn submit(
+        &self,
+        _: Request<wire::SubmitRequest>,
+    ) -> Result<Response<wire::Submitted>, Status> {
         Err(not_here())
     }
     async fn jobs(&self, _: Request<wire::Nothing>) -> Result<Response<wire::JobList>, Status> {
         Err(not_here())
     }
-    async fn show(&self, _: Request<wire::JobRequest>) -> Result<Response<wire::JobStatus>, Status> {
+    async fn show(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::JobStatus>, Status> {
         Err(not_here())
     }
-    async fn watch(&self, _: Request<wire::JobRequest>) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
         Err(not_here())
     }
-    async fn cancel(&self, _: Request<wire::JobRequest>) -> Result<Response<wire::JobStatus>, Status> {
+    async fn cancel(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::JobStatus>, Status> {
         Err(not_here())
     }
-    async fn pause(&self, _: Request<wire::JobRequest>) -> Result<Response<wire::JobStatus>, Status> {
+    async fn pause(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::JobStatus>, Status> {
         Err(not_here())
     }
-    async fn resume(&self, _: Request<wire::JobRequest>) -> Result<Response<wire::JobStatus>, Status> {
+    async fn resume(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::JobStatus>, Status> {
         Err(not_here())
     }
-    async fn workers(&self, _: Request<wire::Nothing>) -> Result<Response<wire::WorkerList>, Status> {
+    async fn workers(
+        &self,
+        _: Request<wire::Nothing>,
+    ) -> Result<Response<wire::WorkerList>, Status> {
         Err(not_here())
     }
 }

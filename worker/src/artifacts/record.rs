@@ -111,6 +111,9 @@ mod tests {
     #[test]
     fn a_newer_format_is_told_from_damage() {
         let record = frame_in_format(2, b"key", 7, b"body");
-        assert_eq!(unframe(b"key", &record), Err(RecordError::Newer { theirs: 2 }));
+        assert_eq!(
+            unframe(b"key", &record),
+            Err(RecordError::Newer { theirs: 2 })
+        );
     }
 }

@@ -15,17 +15,28 @@ fn the_engine() -> Arc<dyn Compute> {
 fn frontiers(engine: &dyn Compute, levels: Level) -> Vec<(ArtifactName, Arc<Frontier>, Digest)> {
     let shards: Vec<ShardId> = (0..engine.shards()).map(ShardId).collect();
     let mut now: Vec<Frontier> = shards.iter().map(|&s| engine.roots(s)).collect();
-    let mut before: Vec<Frontier> =
-        shards.iter().map(|&s| Frontier::empty(engine.geometry(s))).collect();
+    let mut before: Vec<Frontier> = shards
+        .iter()
+        .map(|&s| Frontier::empty(engine.geometry(s)))
+        .collect();
     let mut all = Vec::new();
     for level in 1..=levels {
         let mut next = Vec::new();
         for (&shard, seen) in shards.iter().zip(before) {
-            let sources: Vec<_> =
-                engine.sources(shard).into_iter().map(|s| (s, &now[s.0 as usize])).collect();
+            let sources: Vec<_> = engine
+                .sources(shard)
+                .into_iter()
+                .map(|s| (s, &now[s.0 as usize]))
+                .collect();
             let own = &now[shard.0 as usize];
-            let out = engine.expand(level, shard, &sources, own, Seen::Previous(seen), 0).unwrap();
-            all.push((frontier_name(level, shard.0), Arc::new(out.frontier.clone()), out.digest));
+            let out = engine
+                .expand(level, shard, &sources, own, Seen::Previous(seen), 0)
+                .unwrap();
+            all.push((
+                frontier_name(level, shard.0),
+                Arc::new(out.frontier.clone()),
+                out.digest,
+            ));
             next.push(out.frontier);
         }
         before = now;
@@ -48,7 +59,11 @@ impl Bench {
     fn open(data: TempDir, budget: u64) -> Bench {
         let (sender, losses) = mpsc::unbounded_channel();
         let artifacts = Artifacts::open(data.path(), budget, Arc::default(), sender).unwrap();
-        Bench { data, artifacts, losses }
+        Bench {
+            data,
+            artifacts,
+            losses,
+        }
     }
 
     fn lost(&mut self) -> Vec<ArtifactName> {
@@ -65,15 +80,24 @@ fn stored(engine: &Arc<dyn Compute>, all: &[(ArtifactName, Arc<Frontier>, Digest
     let bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine.clone());
     for (name, frontier, digest) in all {
-        bench.artifacts.insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench
+            .artifacts
+            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
     }
     let names: Vec<ArtifactName> = all.iter().map(|(name, ..)| *name).collect();
     let mut durable = Vec::new();
-    let outcome = bench.artifacts.persist(&names, |names, _| durable.extend(names));
-    assert!(outcome.failed.is_empty() && outcome.missing.is_empty(), "{outcome:?}");
+    let outcome = bench
+        .artifacts
+        .persist(&names, |names, _| durable.extend(names));
+    assert!(
+        outcome.failed.is_empty() && outcome.missing.is_empty(),
+        "{outcome:?}"
+    );
     durable.sort_unstable();
     assert_eq!(durable, names);
-    let Bench { data, artifacts, .. } = bench;
+    let Bench {
+        data, artifacts, ..
+    } = bench;
     drop(artifacts);
     data
 }
@@ -82,7 +106,11 @@ fn copy(from: &Path) -> TempDir {
     let to = tempdir().unwrap();
     let folder = store::folder_of(to.path(), JOB);
     fs::create_dir_all(&folder).unwrap();
-    fs::copy(store::folder_of(from, JOB).join("store.redb"), folder.join("store.redb")).unwrap();
+    fs::copy(
+        store::folder_of(from, JOB).join("store.redb"),
+        folder.join("store.redb"),
+    )
+    .unwrap();
     to
 }
 
@@ -97,18 +125,31 @@ fn what_is_durable_comes_back_and_what_is_released_does_not() {
     bench.artifacts.open_job(JOB, "f", engine.clone());
     for (name, frontier, digest) in &all {
         assert!(matches!(bench.artifacts.place(*name, *digest), Place::Disk));
-        assert!(matches!(bench.artifacts.place(*name, digest.plus(Digest(1))), Place::Nowhere));
+        assert!(matches!(
+            bench.artifacts.place(*name, digest.plus(Digest(1))),
+            Place::Nowhere
+        ));
         assert_eq!(bench.artifacts.load(*name).as_deref(), Some(&**frontier));
-        assert!(matches!(bench.artifacts.place(*name, *digest), Place::Memory(_)));
+        assert!(matches!(
+            bench.artifacts.place(*name, *digest),
+            Place::Memory(_)
+        ));
     }
     let (gone, kept) = (all[3].0, all[4].0);
     bench.artifacts.release(&[gone]);
     bench.artifacts.persist(&[frontier_name(0, 0)], |_, _| ());
     bench.artifacts.close_job(JOB, true);
-    let Bench { data, artifacts, .. } = bench;
+    let Bench {
+        data, artifacts, ..
+    } = bench;
     drop(artifacts);
     let bench = Bench::open(data, 1 << 30);
-    let held: Vec<ArtifactName> = bench.artifacts.held().iter().map(|held| held.name).collect();
+    let held: Vec<ArtifactName> = bench
+        .artifacts
+        .held()
+        .iter()
+        .map(|held| held.name)
+        .collect();
     assert!(held.contains(&kept) && !held.contains(&gone) && held.len() == all.len() - 1);
     bench.artifacts.close_job(JOB, false);
     assert!(!store::folder_of(bench.data.path(), JOB).exists());
@@ -129,20 +170,33 @@ fn survey(
     for (name, frontier, digest) in all {
         let held = announced.iter().find(|held| held.name == *name);
         if let Some(held) = held {
-            assert_eq!((held.digest, held.count), (*digest, frontier.count()), "{what}: {name:?}");
+            assert_eq!(
+                (held.digest, held.count),
+                (*digest, frontier.count()),
+                "{what}: {name:?}"
+            );
         }
         match bench.artifacts.load(*name) {
             Some(found) => {
-                assert_eq!(*found, **frontier, "{what}: {name:?} came back as something else");
+                assert_eq!(
+                    *found, **frontier,
+                    "{what}: {name:?} came back as something else"
+                );
                 had += 1;
             }
             // What was announced and then not found must be reported.
-            None => assert_eq!(held.is_some(), bench.lost().contains(name), "{what}: {name:?}"),
+            None => assert_eq!(
+                held.is_some(),
+                bench.lost().contains(name),
+                "{what}: {name:?}"
+            ),
         }
     }
     // And it is of use again: what is written now can be read.
     let (name, frontier, digest) = &all[0];
-    bench.artifacts.insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+    bench
+        .artifacts
+        .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
     let outcome = bench.artifacts.persist(&[*name], |_, _| ());
     if outcome.failed.is_empty() {
         bench.artifacts.close_job(JOB, true);
@@ -170,7 +224,11 @@ fn flipped_bits_never_give_wrong_data_and_never_a_panic() {
         let copied = copy(whole.path());
         let mut damaged = bytes.clone();
         damaged[at] ^= 1 << bit;
-        fs::write(store::folder_of(copied.path(), JOB).join("store.redb"), damaged).unwrap();
+        fs::write(
+            store::folder_of(copied.path(), JOB).join("store.redb"),
+            damaged,
+        )
+        .unwrap();
         let had = survey(copied, &engine, &all, &format!("bit {bit} of byte {at}"));
         if had == all.len() {
             untouched += 1;
@@ -178,7 +236,10 @@ fn flipped_bits_never_give_wrong_data_and_never_a_panic() {
             touched += 1;
         }
     }
-    assert!(touched > 100 && untouched > 0, "{touched} of 400 flips did harm, {untouched} did not");
+    assert!(
+        touched > 100 && untouched > 0,
+        "{touched} of 400 flips did harm, {untouched} did not"
+    );
 }
 
 #[test]
@@ -190,7 +251,11 @@ fn files_cut_off_anywhere_never_give_wrong_data_and_never_a_panic() {
     for k in 0..60 {
         let cut = k * bytes.len() / 60;
         let copied = copy(whole.path());
-        fs::write(store::folder_of(copied.path(), JOB).join("store.redb"), &bytes[..cut]).unwrap();
+        fs::write(
+            store::folder_of(copied.path(), JOB).join("store.redb"),
+            &bytes[..cut],
+        )
+        .unwrap();
         survey(copied, &engine, &all, &format!("cut at {cut}"));
     }
 }
@@ -219,7 +284,8 @@ fn a_newer_store_is_refused_by_its_format() {
         let database = redb::Database::open(&file).unwrap();
         let transaction = database.begin_write().unwrap();
         {
-            let records: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("records");
+            let records: redb::TableDefinition<&[u8], &[u8]> =
+                redb::TableDefinition::new("records");
             let mut table = transaction.open_table(records).unwrap();
             let newer = record::frame_in_format(9, &[0], 1, b"what only they understand");
             table.insert(&[0u8][..], &newer[..]).unwrap();
@@ -240,14 +306,28 @@ fn a_newer_store_is_refused_by_its_format() {
 fn a_budget_holds_by_way_of_the_disk_and_nothing_is_lost() {
     let engine = the_engine();
     let all = frontiers(&*engine, 12);
-    let largest = all.iter().map(|(_, frontier, _)| frontier.memory_bytes()).max().unwrap();
+    let largest = all
+        .iter()
+        .map(|(_, frontier, _)| frontier.memory_bytes())
+        .max()
+        .unwrap();
     let budget = engine.table_bytes() + 4 * largest;
     let mut bench = Bench::new(budget);
     bench.artifacts.open_job(JOB, "f", engine.clone());
     for (k, (name, frontier, digest)) in all.iter().enumerate() {
-        let need = Need { incoming: 0, working: largest };
-        assert!(bench.artifacts.make_room(k as u64, need, &Wanted::new()).unwrap());
-        bench.artifacts.insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        let need = Need {
+            incoming: 0,
+            working: largest,
+        };
+        assert!(
+            bench
+                .artifacts
+                .make_room(k as u64, need, &Wanted::new())
+                .unwrap()
+        );
+        bench
+            .artifacts
+            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
         bench.artifacts.unreserve(k as u64);
         assert!(bench.artifacts.gauges.read().resident_bytes <= budget - engine.table_bytes());
     }
@@ -258,7 +338,12 @@ fn a_budget_holds_by_way_of_the_disk_and_nothing_is_lost() {
             _ => bench.artifacts.load(*name).unwrap(),
         };
         assert_eq!(found, *frontier);
-        assert!(bench.artifacts.make_room(0, Need::default(), &Wanted::new()).is_ok());
+        assert!(
+            bench
+                .artifacts
+                .make_room(0, Need::default(), &Wanted::new())
+                .is_ok()
+        );
         bench.artifacts.unreserve(0);
     }
     assert_eq!(bench.lost(), vec![]);
@@ -268,34 +353,73 @@ fn a_budget_holds_by_way_of_the_disk_and_nothing_is_lost() {
 fn what_is_wanted_soonest_stays_in_memory() {
     let engine = the_engine();
     let all = frontiers(&*engine, 12);
-    let mut big: Vec<_> = all.iter().filter(|(_, f, _)| f.memory_bytes() > 0).cloned().collect();
+    let mut big: Vec<_> = all
+        .iter()
+        .filter(|(_, f, _)| f.memory_bytes() > 0)
+        .cloned()
+        .collect();
     big.sort_by_key(|(_, frontier, _)| std::cmp::Reverse(frontier.memory_bytes()));
     big.truncate(4);
-    let sum: u64 = big.iter().map(|(_, frontier, _)| frontier.memory_bytes()).sum();
+    let sum: u64 = big
+        .iter()
+        .map(|(_, frontier, _)| frontier.memory_bytes())
+        .sum();
     let bench = Bench::new(engine.table_bytes() + sum);
     bench.artifacts.open_job(JOB, "f", engine.clone());
-    let digests: Vec<(ArtifactName, Digest)> = big.iter().map(|(name, _, digest)| (*name, *digest)).collect();
+    let digests: Vec<(ArtifactName, Digest)> = big
+        .iter()
+        .map(|(name, _, digest)| (*name, *digest))
+        .collect();
     for (name, frontier, digest) in big {
         let frontier = Arc::unwrap_or_clone(frontier);
-        bench.artifacts.insert_made(name, frontier, digest, Certificate::default());
+        bench
+            .artifacts
+            .insert_made(name, frontier, digest, Certificate::default());
     }
     // The first is wanted next, the second later, the third is in use; the fourth nobody wants.
     let wanted: Wanted = [(digests[0].0, 0), (digests[1].0, 5)].into();
-    let Place::Memory(_used) = bench.artifacts.place(digests[2].0, digests[2].1) else { panic!() };
-    let in_memory = || -> Vec<bool> {
-        digests.iter().map(|(n, d)| matches!(bench.artifacts.place(*n, *d), Place::Memory(_))).collect()
+    let Place::Memory(_used) = bench.artifacts.place(digests[2].0, digests[2].1) else {
+        panic!()
     };
-    let one_byte = Need { incoming: 1, working: 0 };
+    let in_memory = || -> Vec<bool> {
+        digests
+            .iter()
+            .map(|(n, d)| matches!(bench.artifacts.place(*n, *d), Place::Memory(_)))
+            .collect()
+    };
+    let one_byte = Need {
+        incoming: 1,
+        working: 0,
+    };
     assert!(!bench.artifacts.reserve(1, one_byte));
     assert!(bench.artifacts.make_room(1, one_byte, &wanted).unwrap());
     assert_eq!(in_memory(), [true, true, true, false]);
     bench.artifacts.unreserve(1);
-    let more = Need { incoming: sum / 4 + sum / 8, working: 0 };
+    let more = Need {
+        incoming: sum / 4 + sum / 8,
+        working: 0,
+    };
     assert!(bench.artifacts.make_room(2, more, &wanted).unwrap());
     assert_eq!(in_memory(), [true, false, true, false]);
     bench.artifacts.unreserve(2);
-    assert!(!bench.artifacts.make_room(3, Need { incoming: sum, working: 0 }, &wanted).unwrap());
-    assert_eq!(in_memory(), [false, false, true, false], "what is in use stays");
+    assert!(
+        !bench
+            .artifacts
+            .make_room(
+                3,
+                Need {
+                    incoming: sum,
+                    working: 0
+                },
+                &wanted
+            )
+            .unwrap()
+    );
+    assert_eq!(
+        in_memory(),
+        [false, false, true, false],
+        "what is in use stays"
+    );
 }
 
 #[test]
@@ -305,14 +429,22 @@ fn what_is_used_up_is_gone_from_memory_but_not_from_a_checkpoint() {
     let bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine);
     for (name, frontier, digest) in &all {
-        bench.artifacts.insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench
+            .artifacts
+            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
     }
     let (durable, volatile) = (&all[0], &all[1]);
     bench.artifacts.persist(&[durable.0], |_, _| ());
     assert!(!bench.artifacts.consume(durable.0));
     assert!(bench.artifacts.consume(volatile.0));
-    assert!(matches!(bench.artifacts.place(durable.0, durable.2), Place::Disk));
-    assert!(matches!(bench.artifacts.place(volatile.0, volatile.2), Place::Nowhere));
+    assert!(matches!(
+        bench.artifacts.place(durable.0, durable.2),
+        Place::Disk
+    ));
+    assert!(matches!(
+        bench.artifacts.place(volatile.0, volatile.2),
+        Place::Nowhere
+    ));
 }
 
 #[test]
@@ -322,19 +454,29 @@ fn a_disk_that_takes_nothing_loses_nothing() {
     let mut bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine);
     for (name, frontier, digest) in &all {
-        bench.artifacts.insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench
+            .artifacts
+            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
     }
     // A file where the folder of the jobs should be.
     let jobs = bench.data.path().join("jobs");
     fs::write(&jobs, "").unwrap();
     let names: Vec<ArtifactName> = all.iter().map(|(name, ..)| *name).collect();
-    let outcome = bench.artifacts.persist(&names, |_, _| panic!("nothing is durable"));
+    let outcome = bench
+        .artifacts
+        .persist(&names, |_, _| panic!("nothing is durable"));
     assert_eq!(outcome.failed, names);
-    assert!(outcome.reason.contains("cannot write to"), "{}", outcome.reason);
+    assert!(
+        outcome.reason.contains("cannot write to"),
+        "{}",
+        outcome.reason
+    );
     assert_eq!(bench.lost(), vec![]);
     // When there is room again it works.
     fs::remove_file(&jobs).unwrap();
     let mut durable = 0;
-    bench.artifacts.persist(&names, |names, _| durable += names.len());
+    bench
+        .artifacts
+        .persist(&names, |names, _| durable += names.len());
     assert_eq!(durable, names.len());
 }

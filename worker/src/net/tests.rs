@@ -2,11 +2,14 @@ use super::*;
 use crate::error::StartError;
 use crate::gauges::Gauges;
 use crate::testing::{
-    Exchange, JOB, LONG, Player, Script, config, definition, engine, frontier_name, loader, plain_answer,
+    Exchange, JOB, LONG, Player, Script, config, definition, engine, frontier_name, loader,
+    plain_answer,
 };
 use antipode_ids::{Attempt, WorkerId};
 use antipode_proto::link::{WorkerLink, pair};
-use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker};
+use antipode_proto::message::{
+    ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker,
+};
 use antipode_solver_core::engine::{Digest, EngineError, KernelChoice, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use std::path::Path;
@@ -64,13 +67,23 @@ async fn leave<const N: usize>(running: [Running; N], players: Vec<Player>) {
 }
 
 async fn ended(task: JoinHandle<Outcome>) -> Outcome {
-    tokio::time::timeout(LONG, task).await.expect("the worker does not end").unwrap()
+    tokio::time::timeout(LONG, task)
+        .await
+        .expect("the worker does not end")
+        .unwrap()
 }
 
 /// A worker in the same process that computes `definition`, and its player.
-async fn embedded(data: &Path, definition: &Arc<JobDefinition>, memory_bytes: u64) -> (Running, Script) {
+async fn embedded(
+    data: &Path,
+    definition: &Arc<JobDefinition>,
+    memory_bytes: u64,
+) -> (Running, Script) {
     let (worker, coordinator) = pair();
-    let running = start(Config { memory_bytes, ..config(data, Source::Link(worker)) });
+    let running = start(Config {
+        memory_bytes,
+        ..config(data, Source::Link(worker))
+    });
     let player = Player::welcome(coordinator, 1, definition).await;
     (running, Script::new(definition, vec![player]))
 }
@@ -83,12 +96,19 @@ async fn one_worker_gives_the_plain_answer() {
         let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
         script.consume = consume;
         let levels = script.levels(1).await;
-        assert_eq!(levels, plain_answer(&definition), "directed {directed}, consume {consume}");
+        assert_eq!(
+            levels,
+            plain_answer(&definition),
+            "directed {directed}, consume {consume}"
+        );
         let summary = running.stop().await.unwrap();
         let shards = script.engine.shards() as usize;
         assert_eq!(summary.tasks_done as usize, (levels.len() + 1) * shards);
         assert_eq!((summary.fetched_bytes, summary.spilled_bytes), (0, 0));
-        assert!(!data.path().join("jobs").exists(), "what fits in memory touches no disk");
+        assert!(
+            !data.path().join("jobs").exists(),
+            "what fits in memory touches no disk"
+        );
     }
 }
 
@@ -103,13 +123,19 @@ async fn little_memory_gives_the_same_answer_by_way_of_the_disk() {
         let all = dense * u64::from(engine.shards());
         // Enough for any one task, too little for the levels in flight.
         let memory = engine.table_bytes() + dense * (sources + 6);
-        assert!(dense * (sources + 6) < 3 * all, "the test is of no use: three levels fit");
+        assert!(
+            dense * (sources + 6) < 3 * all,
+            "the test is of no use: three levels fit"
+        );
         let (running, mut script) = embedded(data.path(), &definition, memory).await;
         let levels = script.levels(1).await;
         assert_eq!(levels, plain_answer(&definition), "directed {directed}");
         let summary = running.stop().await.unwrap();
         assert!(summary.spilled_bytes > 0);
-        assert!(summary.resident_bytes <= memory - engine.table_bytes(), "{summary:?}");
+        assert!(
+            summary.resident_bytes <= memory - engine.table_bytes(),
+            "{summary:?}"
+        );
     }
 }
 
@@ -122,7 +148,10 @@ async fn a_task_that_cannot_fit_says_how_much_it_needs() {
     let lease = script.lease(1, 0);
     script.players[0].say(lease);
     match script.players[0].hear().await {
-        FromWorker::Failed { failure: Failure::Memory { needed, allowed }, .. } => {
+        FromWorker::Failed {
+            failure: Failure::Memory { needed, allowed },
+            ..
+        } => {
             assert_eq!(allowed, tables + 10);
             assert!(needed > allowed);
         }
@@ -140,10 +169,17 @@ async fn a_repeated_lease_is_answered_without_computing() {
     let lease = script.lease(1, 2);
     script.players[0].say(lease);
     match script.players[0].hear().await {
-        FromWorker::Done { output, engine_time, attempt, .. } => {
+        FromWorker::Done {
+            output,
+            engine_time,
+            attempt,
+            ..
+        } => {
             assert_eq!(engine_time, Duration::ZERO);
             assert_eq!(attempt.counter, u64::from(script.engine.shards()) + 1);
-            let TaskOutput::Expanded { count, digest, .. } = output else { panic!("{output:?}") };
+            let TaskOutput::Expanded { count, digest, .. } = output else {
+                panic!("{output:?}")
+            };
             assert_eq!((count, digest), script.known[&frontier_name(1, 2)]);
         }
         other => panic!("{other:?}"),
@@ -158,17 +194,43 @@ async fn smallest_states_and_words_of_the_last_level_are_found() {
     let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
     let levels = script.levels(1).await;
     let last = levels.len() as u32;
-    let shard = levels[levels.len() - 1].iter().position(|(count, _)| *count > 0).unwrap() as u32;
-    let task = Task::Smallest { level: last, shard: ShardId(shard), limit: 2 };
+    let shard = levels[levels.len() - 1]
+        .iter()
+        .position(|(count, _)| *count > 0)
+        .unwrap() as u32;
+    let task = Task::Smallest {
+        level: last,
+        shard: ShardId(shard),
+        limit: 2,
+    };
     let inputs = vec![script.input(frontier_name(last, shard))];
     let attempt = script.attempt();
-    script.players[0].say(ToWorker::Lease { job: JOB, task, attempt, inputs, consume: false });
-    let (_, TaskOutput::Smallest { states }, _) = script.players[0].done().await else { panic!() };
+    script.players[0].say(ToWorker::Lease {
+        job: JOB,
+        task,
+        attempt,
+        inputs,
+        consume: false,
+    });
+    let (_, TaskOutput::Smallest { states }, _) = script.players[0].done().await else {
+        panic!()
+    };
     assert!(!states.is_empty());
-    let task = Task::Words { level: last, states: states.clone() };
+    let task = Task::Words {
+        level: last,
+        states: states.clone(),
+    };
     let attempt = script.attempt();
-    script.players[0].say(ToWorker::Lease { job: JOB, task, attempt, inputs: vec![], consume: false });
-    let (_, TaskOutput::Words { words }, _) = script.players[0].done().await else { panic!() };
+    script.players[0].say(ToWorker::Lease {
+        job: JOB,
+        task,
+        attempt,
+        inputs: vec![],
+        consume: false,
+    });
+    let (_, TaskOutput::Words { words }, _) = script.players[0].done().await else {
+        panic!()
+    };
     let puzzle = &definition.spec.puzzle;
     for (state, word) in states.iter().zip(words) {
         let word = word.unwrap();
@@ -193,14 +255,23 @@ async fn what_is_durable_survives_a_restart_and_the_run_goes_on_from_there() {
             script.level(level).await;
         }
         let shards = script.engine.shards();
-        let mut names: Vec<_> =
-            (0..shards).flat_map(|s| [frontier_name(half, s), frontier_name(half - 1, s)]).collect();
+        let mut names: Vec<_> = (0..shards)
+            .flat_map(|s| [frontier_name(half, s), frontier_name(half - 1, s)])
+            .collect();
         if directed {
-            names.extend((0..shards).map(|s| ArtifactName { kind: ArtifactKind::Visited, ..frontier_name(half, s) }));
+            names.extend((0..shards).map(|s| ArtifactName {
+                kind: ArtifactKind::Visited,
+                ..frontier_name(half, s)
+            }));
         }
         script.players[0].persist(names.clone()).await;
         // The coordinator just hangs up: nothing is drained.
-        let Script { known, holders, players, .. } = script;
+        let Script {
+            known,
+            holders,
+            players,
+            ..
+        } = script;
         drop(players);
         ended(running.task).await.unwrap();
 
@@ -212,13 +283,19 @@ async fn what_is_durable_survives_a_restart_and_the_run_goes_on_from_there() {
         names.sort_unstable();
         assert_eq!(held, names);
         for held in &registration.held {
-            assert_eq!((held.count, held.digest, held.durable), (known[&held.name].0, known[&held.name].1, true));
+            assert_eq!(
+                (held.count, held.digest, held.durable),
+                (known[&held.name].0, known[&held.name].1, true)
+            );
         }
         (script.known, script.holders) = (known, holders);
         assert_eq!(script.levels(half + 1).await, plain[half as usize..]);
 
         // Closed without keeping: the folder goes.
-        script.players[0].say(ToWorker::Close { job: JOB, keep: false });
+        script.players[0].say(ToWorker::Close {
+            job: JOB,
+            keep: false,
+        });
         script.players[0].say(ToWorker::Shutdown);
         ended(running.task).await.unwrap();
         assert!(!data.path().join("jobs").join(JOB.to_string()).exists());
@@ -247,13 +324,16 @@ async fn two_workers_fetch_from_each_other() {
         let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
         let definition = definition(8, directed);
         let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
-        let (running, mut script) = two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+        let (running, mut script) =
+            two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
         script.consume = true;
         assert_eq!(script.levels(1).await, plain_answer(&definition));
         assert!(script.fetched_bytes > 0);
         let [first, second] = running;
-        let fetched = first.gauges.fetched_bytes.load(Relaxed) + second.gauges.fetched_bytes.load(Relaxed);
-        let served = first.gauges.served_bytes.load(Relaxed) + second.gauges.served_bytes.load(Relaxed);
+        let fetched =
+            first.gauges.fetched_bytes.load(Relaxed) + second.gauges.fetched_bytes.load(Relaxed);
+        let served =
+            first.gauges.served_bytes.load(Relaxed) + second.gauges.served_bytes.load(Relaxed);
         assert_eq!(script.fetched_bytes, fetched);
         assert_eq!(fetched, served);
         leave([first, second], script.players).await;
@@ -266,28 +346,62 @@ async fn an_input_that_nobody_gives_is_named_with_who_was_tried() {
     let definition = definition(7, false);
     let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
     script.level(1).await;
-    let ToWorker::Lease { job, task, attempt, mut inputs, consume } = script.lease(2, 0) else { unreachable!() };
+    let ToWorker::Lease {
+        job,
+        task,
+        attempt,
+        mut inputs,
+        consume,
+    } = script.lease(2, 0)
+    else {
+        unreachable!()
+    };
     let name = inputs[0].name;
     // Another digest than what is held here, and peers that are not there, or serve nobody.
     inputs[0] = Input {
         digest: Digest(99),
         count: 5,
         holders: vec![
-            Holder { worker: WorkerId(8), address: Some("127.0.0.1:1".into()) },
-            Holder { worker: WorkerId(9), address: None },
-            Holder { worker: WorkerId(1), address: None },
+            Holder {
+                worker: WorkerId(8),
+                address: Some("127.0.0.1:1".into()),
+            },
+            Holder {
+                worker: WorkerId(9),
+                address: None,
+            },
+            Holder {
+                worker: WorkerId(1),
+                address: None,
+            },
         ],
         ..inputs[0].clone()
     };
-    script.players[0].say(ToWorker::Lease { job, task: task.clone(), attempt, inputs, consume });
+    script.players[0].say(ToWorker::Lease {
+        job,
+        task: task.clone(),
+        attempt,
+        inputs,
+        consume,
+    });
     match script.players[0].hear().await {
         FromWorker::Failed {
-            task: failed, failure: Failure::InputMissing { name: missing, mut tried, reason }, ..
+            task: failed,
+            failure:
+                Failure::InputMissing {
+                    name: missing,
+                    mut tried,
+                    reason,
+                },
+            ..
         } => {
             tried.sort_unstable();
             assert_eq!((failed, missing), (task, name));
             assert_eq!(tried, [WorkerId(1), WorkerId(8), WorkerId(9)]);
-            assert!(reason.contains("127.0.0.1:1") && reason.contains("serves nobody"), "{reason}");
+            assert!(
+                reason.contains("127.0.0.1:1") && reason.contains("serves nobody"),
+                "{reason}"
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -302,12 +416,20 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
         fn open(&self, _: ArtifactName, digest: Digest) -> Opening {
             // A well-formed frontier of another set, under the digest that was asked for.
             let bytes = [&[1u8][..], &3u32.to_le_bytes()].concat().into();
-            let payload = Payload { digest, count: 1, encoding: "plain".into(), bytes };
+            let payload = Payload {
+                digest,
+                count: 1,
+                encoding: "plain".into(),
+                bytes,
+            };
             Box::pin(async move { Ok(payload) })
         }
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let liar = Holder { worker: WorkerId(3), address: Some(listener.local_addr().unwrap().to_string()) };
+    let liar = Holder {
+        worker: WorkerId(3),
+        address: Some(listener.local_addr().unwrap().to_string()),
+    };
     tokio::spawn(
         tonic::transport::Server::builder()
             .add_service(data_server(Arc::new(Liar)))
@@ -317,16 +439,30 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
     let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
     let definition = definition(7, false);
     let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
-    let (running, mut script) = two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+    let (running, mut script) =
+        two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
     let plain = plain_answer(&definition);
     assert_eq!(script.level(1).await, plain[0]);
     // Every input of level 2 is offered by the liar first: by itself it makes a task fail ...
     let shard = (0..script.engine.shards())
-        .find(|s| script.engine.sources(ShardId(*s)).iter().any(|t| script.known[&frontier_name(1, t.0)].0 == 1 && t.0 % 2 != s % 2))
+        .find(|s| {
+            script
+                .engine
+                .sources(ShardId(*s))
+                .iter()
+                .any(|t| script.known[&frontier_name(1, t.0)].0 == 1 && t.0 % 2 != s % 2)
+        })
         .expect("a shard with a one-state source at the other worker");
     let k = script.player_of(shard);
     let lease = |script: &mut Script, only: bool| {
-        let ToWorker::Lease { job, task, attempt, mut inputs, consume } = script.lease(2, shard) else {
+        let ToWorker::Lease {
+            job,
+            task,
+            attempt,
+            mut inputs,
+            consume,
+        } = script.lease(2, shard)
+        else {
             unreachable!()
         };
         for input in &mut inputs {
@@ -337,12 +473,21 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
             input.holders.insert(0, liar.clone());
             input.holders.push(liar.clone());
         }
-        ToWorker::Lease { job, task, attempt, inputs, consume }
+        ToWorker::Lease {
+            job,
+            task,
+            attempt,
+            inputs,
+            consume,
+        }
     };
     let bad = lease(&mut script, true);
     script.players[k].say(bad);
     match script.players[k].hear().await {
-        FromWorker::Failed { failure: Failure::InputMissing { reason, tried, .. }, .. } => {
+        FromWorker::Failed {
+            failure: Failure::InputMissing { reason, tried, .. },
+            ..
+        } => {
             assert!(reason.contains("digest"), "{reason}");
             assert!(tried.contains(&WorkerId(3)));
         }
@@ -353,7 +498,10 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
     script.players[k].say(good);
     let (task, output, _) = script.players[k].done().await;
     script.record(k, &task, &output);
-    assert_eq!(script.known[&frontier_name(2, shard)], plain[1][shard as usize]);
+    assert_eq!(
+        script.known[&frontier_name(2, shard)],
+        plain[1][shard as usize]
+    );
     leave(running, script.players).await;
 }
 
@@ -371,14 +519,28 @@ async fn a_worker_outlives_its_coordinator() {
         script.level(level).await;
     }
     // The coordinator dies and comes back at the same address, remembering nothing of the session.
-    let Script { known, holders, players, .. } = script;
+    let Script {
+        known,
+        holders,
+        players,
+        ..
+    } = script;
     drop(players);
     exchange.stop().await;
     let mut exchange = Exchange::start(address).await;
     let player = Player::welcome(exchange.next().await, 4, &definition).await;
     assert_eq!(player.registration.worker, Some(WorkerId(4)));
-    let held: Vec<_> = player.registration.held.iter().map(|held| (held.name, (held.count, held.digest))).collect();
-    assert_eq!(held, known.clone().into_iter().collect::<Vec<_>>(), "it kept everything");
+    let held: Vec<_> = player
+        .registration
+        .held
+        .iter()
+        .map(|held| (held.name, (held.count, held.digest)))
+        .collect();
+    assert_eq!(
+        held,
+        known.clone().into_iter().collect::<Vec<_>>(),
+        "it kept everything"
+    );
     let mut script = Script::new(&definition, vec![player]);
     (script.known, script.holders) = (known, holders);
     assert_eq!(script.levels(6).await, plain[5..]);
@@ -399,7 +561,10 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     });
     let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
     let address = exchange.address;
-    let running = start_with(config(data.path(), Source::Address(address.to_string())), slow);
+    let running = start_with(
+        config(data.path(), Source::Address(address.to_string())),
+        slow,
+    );
     let player = Player::welcome(exchange.next().await, 4, &definition).await;
     let mut script = Script::new(&definition, vec![player]);
     let lease = script.lease(1, 0);
@@ -416,7 +581,13 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     let mut player = Player::welcome(exchange.next().await, 4, &definition).await;
     assert_eq!(player.registration.running, []);
     let (task, ..) = player.done().await;
-    assert_eq!(task, Task::Expand { level: 1, shard: ShardId(0) });
+    assert_eq!(
+        task,
+        Task::Expand {
+            level: 1,
+            shard: ShardId(0)
+        }
+    );
     leave([running], vec![player]).await;
 }
 
@@ -432,7 +603,10 @@ async fn an_index_that_cannot_be_loaded_is_a_failure_not_an_end() {
     let lease = script.lease(1, 0);
     script.players[0].say(lease);
     match script.players[0].hear().await {
-        FromWorker::Failed { failure: Failure::Other(reason), .. } => assert!(reason.contains("no such index")),
+        FromWorker::Failed {
+            failure: Failure::Other(reason),
+            ..
+        } => assert!(reason.contains("no such index")),
         other => panic!("{other:?}"),
     }
     running.stop().await.unwrap();
@@ -450,9 +624,17 @@ async fn a_folder_in_use_names_the_process() {
     let running = start(config(data.path(), source));
     let _player = Player::welcome(coordinator, 1, &definition(6, false)).await;
     let (source, _coordinator) = no_link();
-    let refused = run_with(config(data.path(), source), loader(), std::future::pending()).await;
+    let refused = run_with(
+        config(data.path(), source),
+        loader(),
+        std::future::pending(),
+    )
+    .await;
     let text = refused.unwrap_err().to_string();
-    assert!(text.contains(&format!("process {}", std::process::id())), "{text}");
+    assert!(
+        text.contains(&format!("process {}", std::process::id())),
+        "{text}"
+    );
     running.stop().await.unwrap();
 }
 
@@ -466,20 +648,63 @@ async fn bad_starts_are_refused_before_anybody_hears_of_the_worker() {
     let remote = || Source::Address("192.0.2.1:7700".into());
     type Change = Box<dyn FnOnce(Config) -> Config>;
     let cases: Vec<(Change, &str)> = vec![
-        (Box::new(move |c| Config { listen: Some(address), ..c }), "is in use by another process"),
-        (Box::new(|c| Config { listen: Some("0.0.0.0:0".parse().unwrap()), ..c }), "not a loopback address"),
         (
-            Box::new(|c| Config { listen: Some("0.0.0.0:0".parse().unwrap()), insecure: true, ..c }),
+            Box::new(move |c| Config {
+                listen: Some(address),
+                ..c
+            }),
+            "is in use by another process",
+        ),
+        (
+            Box::new(|c| Config {
+                listen: Some("0.0.0.0:0".parse().unwrap()),
+                ..c
+            }),
+            "not a loopback address",
+        ),
+        (
+            Box::new(|c| Config {
+                listen: Some("0.0.0.0:0".parse().unwrap()),
+                insecure: true,
+                ..c
+            }),
             "--advertise",
         ),
-        (Box::new(move |c| Config { coordinator: remote(), ..c }), "not a loopback address"),
-        (Box::new(move |c| Config { coordinator: Source::Address("192.0.2.1:1".into()), insecure: true, ..c }), "--listen"),
-        (Box::new(|c| Config { data: "/proc/nothing/here".into(), ..c }), "cannot write to /proc/nothing/here"),
-        (Box::new(move |c| Config { data: file, ..c }), "cannot write to"),
+        (
+            Box::new(move |c| Config {
+                coordinator: remote(),
+                ..c
+            }),
+            "not a loopback address",
+        ),
+        (
+            Box::new(move |c| Config {
+                coordinator: Source::Address("192.0.2.1:1".into()),
+                insecure: true,
+                ..c
+            }),
+            "--listen",
+        ),
+        (
+            Box::new(|c| Config {
+                data: "/proc/nothing/here".into(),
+                ..c
+            }),
+            "cannot write to /proc/nothing/here",
+        ),
+        (
+            Box::new(move |c| Config { data: file, ..c }),
+            "cannot write to",
+        ),
     ];
     for (change, expected) in cases {
         let (source, mut coordinator) = no_link();
-        let refused = run_with(change(config(data.path(), source)), loader(), std::future::pending()).await;
+        let refused = run_with(
+            change(config(data.path(), source)),
+            loader(),
+            std::future::pending(),
+        )
+        .await;
         let text = refused.unwrap_err().to_string();
         assert!(text.contains(expected), "'{text}' instead of '{expected}'");
         assert_eq!(coordinator.receive.recv().await, None);
@@ -497,22 +722,49 @@ async fn another_cluster_is_refused_by_name() {
     let running = start(config(data.path(), source));
     let mut coordinator = coordinator;
     let registered = coordinator.receive.recv().await;
-    assert!(matches!(registered, Some(FromWorker::Register { cluster: Some(ref name), .. }) if name == "cluster"));
+    assert!(
+        matches!(registered, Some(FromWorker::Register { cluster: Some(ref name), .. }) if name == "cluster")
+    );
     let (heartbeat, lease) = (Duration::from_secs(1), Duration::from_secs(9));
-    let welcome = ToWorker::Welcome { worker: WorkerId(1), cluster: "elsewhere".into(), heartbeat, lease };
+    let welcome = ToWorker::Welcome {
+        worker: WorkerId(1),
+        cluster: "elsewhere".into(),
+        heartbeat,
+        lease,
+    };
     coordinator.send.send(welcome).unwrap();
     let text = ended(running.task).await.unwrap_err().to_string();
-    assert!(text.contains("cluster cluster") && text.contains("cluster elsewhere"), "{text}");
+    assert!(
+        text.contains("cluster cluster") && text.contains("cluster elsewhere"),
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_was_not_opened_is_a_failure() {
     let data = tempdir().unwrap();
     let (running, mut script) = embedded(data.path(), &definition(6, false), 1 << 30).await;
-    let (job, task) = (antipode_ids::JobId(99), Task::Expand { level: 1, shard: ShardId(0) });
-    let attempt = Attempt { epoch: 1, counter: 1 };
-    script.players[0].say(ToWorker::Lease { job, task, attempt, inputs: vec![], consume: false });
-    assert!(matches!(script.players[0].hear().await, FromWorker::Failed { job: failed, .. } if failed == job));
+    let (job, task) = (
+        antipode_ids::JobId(99),
+        Task::Expand {
+            level: 1,
+            shard: ShardId(0),
+        },
+    );
+    let attempt = Attempt {
+        epoch: 1,
+        counter: 1,
+    };
+    script.players[0].say(ToWorker::Lease {
+        job,
+        task,
+        attempt,
+        inputs: vec![],
+        consume: false,
+    });
+    assert!(
+        matches!(script.players[0].hear().await, FromWorker::Failed { job: failed, .. } if failed == job)
+    );
     running.stop().await.unwrap();
 }
 
