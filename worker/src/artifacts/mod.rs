@@ -90,7 +90,9 @@ struct Job {
     fingerprint: String,
     store: Option<Arc<JobStore>>,
     fetched: BTreeSet<ArtifactName>,
+    /// Highest level that was computed here, and the one at which old copies were dropped.
     newest: Level,
+    tidied: Level,
     /// Stored, but not wanted any more; goes with the next commit.
     garbage: BTreeSet<ArtifactName>,
 }
@@ -312,9 +314,8 @@ impl Artifacts {
     fn read(&self, name: ArtifactName) -> Option<Frontier> {
         let (head, packed) = self.read_packed(name)?;
         let geometry = self.engine(name.job)?.geometry(name.shard);
-        match unpack(geometry, &packed.encoding, &packed.bytes) {
-            Ok(frontier) if frontier.count() == head.count => Some(frontier),
-            Ok(_) => self.damaged(name, "the number of states does not fit"),
+        match unpack(geometry, head.count, &packed.encoding, &packed.bytes) {
+            Ok(frontier) => Some(frontier),
             Err(error) => self.damaged(name, &error.to_string()),
         }
     }
@@ -455,12 +456,15 @@ impl Artifacts {
             .store(shelf.ledger.resident_bytes(), Relaxed);
     }
 
-    /// Are there copies from other workers of this job's artifacts?
-    pub fn has_copies(&self, job: JobId) -> bool {
-        self.shelf()
-            .jobs
-            .get(&job)
-            .is_some_and(|open| !open.fetched.is_empty())
+    /// May there be copies from other workers that are too old? Once a level at most.
+    pub fn has_old_copies(&self, job: JobId) -> bool {
+        let mut shelf = self.shelf();
+        let Some(open) = shelf.jobs.get_mut(&job) else {
+            return false;
+        };
+        let grown = open.tidied < open.newest;
+        open.tidied = open.newest;
+        grown && !open.fetched.is_empty()
     }
 
     /// Forgets copies from other workers that no leased task wants and that are too old for any
@@ -683,6 +687,7 @@ impl Job {
             store: None,
             fetched,
             newest: 0,
+            tidied: 0,
             garbage,
         }
     }
