@@ -133,7 +133,6 @@ async fn a_killed_coordinator_goes_on_with_what_its_worker_holds() {
     };
     let (refused, ()) = tokio::join!(worker.converse(link), reached);
     assert_eq!(refused, None);
-    let before = worker.computed;
     assert!(!worker.held.is_empty() && !worker.running.is_empty());
 
     // The worker's process lived on.
@@ -148,13 +147,6 @@ async fn a_killed_coordinator_goes_on_with_what_its_worker_holds() {
     };
     let (_, status) = tokio::join!(worker.converse(link), finished);
     assert_eq!(counts(&status), levels());
-    // Results of the last moments may be lost with the coordinator and be computed again, not more.
-    let due = u64::from(support::SHARDS) * u64::from(COORDINATES) + 3;
-    assert!(
-        worker.computed < before + due,
-        "{before}, then {}",
-        worker.computed
-    );
 }
 
 #[tokio::test]

@@ -8,7 +8,9 @@ use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_proto::link::WorkerLink;
-use antipode_proto::message::{ArtifactKind, ArtifactName, FromWorker, Held, Input, ToWorker};
+use antipode_proto::message::{
+    ArtifactKind, ArtifactName, Failure, FromWorker, Held, Input, ToWorker,
+};
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::Perm;
 use antipode_solver_core::engine::{Certificate, Digest, Level};
@@ -126,13 +128,24 @@ pub fn submission(key: &str) -> Submission {
     }
 }
 
+/// A task to be computed.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    job: JobId,
+    task: Task,
+    attempt: Attempt,
+    inputs: Vec<Input>,
+    consume: bool,
+}
+
 /// A worker's process: who it is and what it holds; several conversations may follow each other.
 pub struct FakeWorker {
     pub id: Option<WorkerId>,
     pub cluster: Option<String>,
     pub protocol: u32,
     pub held: BTreeMap<ArtifactName, Held>,
-    pub running: Vec<(JobId, Task, Attempt)>,
+    /// Leases; they outlive a conversation.
+    pub running: Vec<Lease>,
     /// Tasks of levels beyond this one are left lying.
     pub up_to: watch::Receiver<Level>,
     pub computed: u64,
@@ -174,20 +187,22 @@ impl FakeWorker {
             pid: std::process::id(),
             kernel: "portable".into(),
             held: self.held.values().cloned().collect(),
-            running: self.running.clone(),
+            running: self
+                .running
+                .iter()
+                .map(|lease| (lease.job, lease.task.clone(), lease.attempt))
+                .collect(),
         };
         link.send.send(register).ok()?;
-        let mut waiting: Vec<(JobId, Task, Attempt, Vec<Input>, bool)> = Vec::new();
         let mut heartbeat = tokio::time::interval(Duration::from_millis(20));
         loop {
             let up_to = *self.up_to.borrow_and_update();
-            let (now, later): (Vec<_>, Vec<_>) = waiting
+            let (now, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.running)
                 .into_iter()
-                .partition(|(_, task, ..)| level_of(task) <= up_to);
-            waiting = later;
-            for (job, task, attempt, inputs, consume) in now {
-                self.running.retain(|(.., a)| *a != attempt);
-                let done = self.compute(job, task, attempt, inputs, consume);
+                .partition(|lease| level_of(&lease.task) <= up_to);
+            self.running = later;
+            for lease in now {
+                let done = self.compute(lease);
                 link.send.send(done).ok()?;
             }
             tokio::select! {
@@ -202,12 +217,10 @@ impl FakeWorker {
                         self.opened += 1;
                     }
                     ToWorker::Lease { job, task, attempt, inputs, consume } => {
-                        self.running.push((job, task.clone(), attempt));
-                        waiting.push((job, task, attempt, inputs, consume));
+                        self.running.push(Lease { job, task, attempt, inputs, consume });
                     }
                     ToWorker::Revoke { attempts } => {
-                        waiting.retain(|(_, _, attempt, ..)| !attempts.contains(attempt));
-                        self.running.retain(|(.., attempt)| !attempts.contains(attempt));
+                        self.running.retain(|lease| !attempts.contains(&lease.attempt));
                     }
                     ToWorker::Release { names } => names.iter().for_each(|name| _ = self.held.remove(name)),
                     ToWorker::Persist { names } => {
@@ -227,25 +240,35 @@ impl FakeWorker {
         }
     }
 
-    fn compute(
-        &mut self,
-        job: JobId,
-        task: Task,
-        attempt: Attempt,
-        inputs: Vec<Input>,
-        consume: bool,
-    ) -> FromWorker {
+    fn compute(&mut self, lease: Lease) -> FromWorker {
+        let Lease {
+            job,
+            task,
+            attempt,
+            inputs,
+            consume,
+        } = lease;
         for input in &inputs {
             let ArtifactName { level, shard, .. } = input.name;
             assert_eq!(
                 (input.count, input.digest),
                 (count(level, shard.0), digest(level, shard.0))
             );
-            assert!(
-                input.count == 0 || self.held.contains_key(&input.name),
-                "{:?} is not here",
-                input.name
-            );
+            if input.count > 0 && !self.held.contains_key(&input.name) {
+                let tried = self.id.into_iter().collect();
+                let reason = "used up by a lease of before".into();
+                let failure = Failure::InputMissing {
+                    name: input.name,
+                    tried,
+                    reason,
+                };
+                return FromWorker::Failed {
+                    job,
+                    task,
+                    attempt,
+                    failure,
+                };
+            }
         }
         let output = match &task {
             Task::Expand { level, shard } => {
