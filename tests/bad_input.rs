@@ -135,12 +135,19 @@ fn other_programs_formats_are_refused_by_name() {
 #[test]
 fn a_puzzle_too_large_says_how_much_it_needs_and_what_would_fit() {
     let user = User::new();
-    refused_puzzle(
-        &user,
-        "lrx:13",
-        "--memory 1KB",
-        &["too large", "--memory", "would fit"],
+    let parts = ["too large", "GiB of memory", "--memory", "would fit"];
+    user.run("run bfs lrx:13 --memory 1KB").is_refused(&parts);
+    let plan = user.run("plan bfs lrx:13 --memory 1KB");
+    assert_eq!(plan.code, Some(2), "{plan:?}");
+    assert!(
+        parts.iter().all(|part| plan.stderr.contains(part)),
+        "{plan:?}"
     );
+    assert!(
+        plan.stdout.contains("6,227,020,800"),
+        "the plan is printed all the same: {plan:?}"
+    );
+    assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

@@ -138,6 +138,13 @@ fn a_plan_says_what_a_run_would_need() {
         Vec::<std::path::PathBuf>::new(),
         "a plan writes nothing"
     );
+    let rotated = user.json("plan bfs cube:2 --json");
+    assert!(
+        rotated["warnings"][0]
+            .as_str()
+            .is_some_and(|warning| warning.contains("rotations")),
+        "{rotated}"
+    );
     let too_large = user.run("plan bfs lrx:13 --memory 1KB --json");
     assert_eq!(too_large.code, Some(2), "{too_large:?}");
     fits(

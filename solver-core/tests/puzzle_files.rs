@@ -203,7 +203,10 @@ fn broken_files_are_told_where_and_what() {
             "position 0 is out of range; positions are 1 to 1",
         ),
         (&format!("{generators}L = \"()\""), "no move moves anything"),
-        (&format!("{generators}L = \"(0 9999999)\""), "at most 4096"),
+        (
+            &format!("{generators}L = \"(0 99999999)\""),
+            "at most 10000",
+        ),
         // Names.
         (
             &format!("{generators}L = [1, 0]\nL = [0, 1]"),
@@ -328,6 +331,10 @@ fn broken_files_are_told_where_and_what() {
             "line 2: \"Size(G)\" is no statement",
         ),
         ("M_U:=(1,2);\nx:=1;", "line 2: x: this is none of"),
+        (
+            "M_U:=(1,2);Gen:=[];ip:=[[1,2]];",
+            "Gen: there is no generator",
+        ),
         // Other formats.
         (
             "Name 2x2x2\n\nSet CORNERS 8 3\n\nSolved\nCORNERS\n1 2\nEnd\n\nMove U\nCORNERS\n2 1\nEnd",

@@ -1,27 +1,12 @@
 //! Families, cubes, built-in files and options against the oracle vectors in `tests/data`.
 
+mod support;
+
 use antipode_solver_core::perm::Perm;
 use antipode_solver_core::puzzle::{self, Metric, Puzzle, PuzzleOptions};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
-
-fn data(name: &str) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data")
-        .join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap()
-}
-
-fn numbers(value: &Value) -> Vec<u64> {
-    value
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_u64().unwrap())
-        .collect()
-}
+use support::{CayleyPyRow, data, numbers};
 
 /// A permutation of the 1-based vectors.
 fn one_based(value: &Value) -> Perm {
@@ -82,11 +67,9 @@ enum Plan {
     File,
 }
 
-fn plan(row: &Value) -> Plan {
-    let family = row["family"].as_str().unwrap();
-    let id = row["id"].as_str().unwrap();
-    let coset = family.contains("coset");
-    let name = match family {
+fn plan(row: &CayleyPyRow) -> Plan {
+    let coset = row.family.contains("coset");
+    let name = match row.family.as_str() {
         "puzzle" | "puzzle (PuzzleGeometry file)" | "cube 3x3x3 subgroup" => return Plan::File,
         "lrx" | "lrx with X=(0 k)" | "lrx coset" => "lrx",
         "lx (directed)" | "lx coset (directed)" => "lx",
@@ -94,43 +77,41 @@ fn plan(row: &Value) -> Plan {
         "coxeter A" | "coxeter coset" => "coxeter",
         "pancake" | "pancake coset" => "pancake",
         "consecutive 3-cycles coset (directed)" => "consecutive-k-cycles",
-        "three cycles 01i directed" => "three-cycles-01i-dir",
         _ => {
             // The id is the name and the parameters; published rows spell it with underscores.
-            let id = id
+            let id = row
+                .id
                 .strip_prefix("published-")
-                .unwrap_or(id)
+                .unwrap_or(&row.id)
                 .replace('_', "-");
             let known = puzzle::catalogue();
             let entry = known
                 .iter()
-                .filter(|e| id == e.name || id.starts_with(&format!("{}-", e.name)))
+                .filter(|e| id.starts_with(&format!("{}-", e.name)))
                 .max_by_key(|e| e.name.len());
-            let name = entry
+            let name = &entry
                 .unwrap_or_else(|| panic!("{id}: no family of this name"))
-                .name
-                .clone();
+                .name;
             return Plan::Spec {
                 spec: format!("{name}:{}", parameters(row)),
                 root: None,
             };
         }
     };
-    let n = row["state_size"].as_u64().unwrap();
-    let spec = match (name, coset) {
-        ("topspin", true) => format!("topspin:{n},4"),
-        ("topspin", false) if row["params"]["key"].is_string() => format!("topspin:{n},4"),
-        ("consecutive-k-cycles", _) => format!("consecutive-k-cycles:{n},3"),
-        (_, true) => format!("{name}:{n}"),
+    let n = row.state_size;
+    let spec = match name {
+        "topspin" if coset || row.params["key"].is_string() => format!("topspin:{n},4"),
+        "consecutive-k-cycles" => format!("consecutive-k-cycles:{n},3"),
+        _ if coset => format!("{name}:{n}"),
         _ => format!("{name}:{}", parameters(row)),
     };
-    let root = coset.then(|| id.rsplit('-').next().unwrap().to_owned());
+    let root = coset.then(|| row.id.rsplit('-').next().unwrap().to_owned());
     Plan::Spec { spec, root }
 }
 
 /// The row's `params` in order, published ones as their key.
-fn parameters(row: &Value) -> String {
-    if let Some(key) = row["params"]["key"].as_str() {
+fn parameters(row: &CayleyPyRow) -> String {
+    if let Some(key) = row.params["key"].as_str() {
         return key.to_owned();
     }
     let names = [
@@ -146,7 +127,7 @@ fn parameters(row: &Value) -> String {
         "a",
         "b",
     ];
-    let params = row["params"].as_object().unwrap();
+    let params = row.params.as_object().unwrap();
     assert!(
         params.keys().all(|k| names.contains(&k.as_str())),
         "{params:?}"
@@ -156,7 +137,7 @@ fn parameters(row: &Value) -> String {
         .filter_map(|n| params.get(*n))
         .map(|v| v.as_u64().unwrap().to_string())
         .collect();
-    if row["id"].as_str().unwrap().ends_with("-ic") {
+    if row.id.ends_with("-ic") {
         values.push("ic".into());
     }
     values.join(",")
@@ -164,11 +145,10 @@ fn parameters(row: &Value) -> String {
 
 #[test]
 fn every_row_of_cayleypy_is_reproduced_exactly() {
-    let rows = data("growth_cayleypy.json");
-    let rows = rows.as_array().unwrap();
+    let rows = support::cayleypy_rows();
     let (mut by_family, mut by_file, mut by_rule) = (0, 0, 0);
-    for row in rows {
-        let id = row["id"].as_str().unwrap();
+    for row in &rows {
+        let id = &row.id;
         let made = match plan(row) {
             Plan::Spec { spec, root } => {
                 by_family += 1;
@@ -180,126 +160,45 @@ fn every_row_of_cayleypy_is_reproduced_exactly() {
             }
             Plan::File => {
                 by_file += 1;
-                // Written by hand, since serde_json's own map would sort the generators.
-                let generators: Vec<String> = in_order(id, row["generators"].as_object().unwrap())
-                    .iter()
-                    .map(|(name, images)| format!("{}: {images:?}", Value::from(name.as_str())))
-                    .collect();
-                let text = format!(
-                    "{{\"central_state\": {}, \"generators\": {{{}}}}}",
-                    row["central_state"],
-                    generators.join(", ")
-                );
-                puzzle::from_bytes(id, text.as_bytes(), &PuzzleOptions::default())
-                    .unwrap_or_else(|e| panic!("{id}: {e}"))
+                row.as_file().unwrap()
             }
         };
-        assert_eq!(
-            made.degree() as u64,
-            row["state_size"].as_u64().unwrap(),
-            "{id}"
-        );
-        assert_eq!(
-            made.is_inverse_closed(),
-            row["inverse_closed"].as_bool().unwrap(),
-            "{id}"
-        );
+        assert_eq!(made.degree() as u64, row.state_size, "{id}");
+        assert_eq!(made.is_inverse_closed(), row.inverse_closed, "{id}");
         let root: Vec<u64> = made.roots()[0].iter().map(|&l| l.into()).collect();
-        match &row["central_state"] {
-            Value::Null => assert!((0..).zip(&root).all(|(i, &l)| i == l), "{id}: {root:?}"),
-            central => assert_eq!(root, numbers(central), "{id}"),
-        }
-        let Some(expected) = row["generators"].as_object() else {
+        let expected = row
+            .central_state
+            .clone()
+            .unwrap_or_else(|| (0..row.state_size).collect());
+        assert_eq!(root, expected, "{id}");
+        let Some(expected) = &row.generators else {
             // Three rows give a rule and the number of generators only.
             by_rule += 1;
             assert_eq!(
-                made.generators().len() as u64,
-                row["n_generators"].as_u64().unwrap(),
+                Some(made.generators().len() as u64),
+                row.n_generators,
                 "{id}"
             );
             continue;
         };
-        let expected = in_order(id, expected);
-        assert_eq!(made.generators().len(), expected.len(), "{id}");
-        for (g, (name, images)) in made.generators().iter().zip(&expected) {
+        assert_eq!(made.generators().len(), expected.0.len(), "{id}");
+        for (g, (name, images)) in made.generators().iter().zip(&expected.0) {
             let ours: Vec<u64> = g.perm.images().iter().map(|&i| i.into()).collect();
             assert_eq!(&ours, images, "{id}, generator {}", g.name);
             // TopSpin's rows name a generator by its images; L, R, X are the names everybody uses.
-            if !id.contains("topspin") && !id.contains("top_spin") {
-                assert_eq!(&g.name, name, "{id}");
-            } else {
+            if row.family.starts_with("topspin") {
                 assert!(["L", "R", "X"].contains(&g.name.as_str()));
+            } else {
+                assert_eq!(&g.name, name, "{id}");
             }
         }
     }
     assert_eq!((rows.len(), by_family, by_file, by_rule), (633, 610, 23, 3));
 }
 
-/// The generators of a row in the order of the file, which serde_json's sorted map has lost.
-fn in_order(id: &str, generators: &serde_json::Map<String, Value>) -> Vec<(String, Vec<u64>)> {
-    use std::sync::OnceLock;
-    static ORDER: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
-    let order = ORDER.get_or_init(|| {
-        let path =
-            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/growth_cayleypy.json");
-        order::of_rows(&std::fs::read_to_string(path).unwrap())
-    });
-    let names = &order[id];
-    assert_eq!(names.len(), generators.len());
-    names
-        .iter()
-        .map(|n| (n.clone(), numbers(&generators[n])))
-        .collect()
-}
-
-/// Reads the names of every row's generators in file order.
-mod order {
-    use serde::Deserialize;
-    use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-    use std::collections::BTreeMap;
-
-    #[derive(Deserialize)]
-    struct Row {
-        id: String,
-        #[serde(default)]
-        generators: Keys,
-    }
-
-    #[derive(Default)]
-    struct Keys(Vec<String>);
-
-    impl<'de> Deserialize<'de> for Keys {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Keys, D::Error> {
-            struct InOrder;
-            impl<'de> Visitor<'de> for InOrder {
-                type Value = Keys;
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("generators")
-                }
-                fn visit_unit<E>(self) -> Result<Keys, E> {
-                    Ok(Keys::default())
-                }
-                fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Keys, M::Error> {
-                    let mut out = Vec::new();
-                    while let Some((key, IgnoredAny)) = map.next_entry()? {
-                        out.push(key);
-                    }
-                    Ok(Keys(out))
-                }
-            }
-            deserializer.deserialize_any(InOrder)
-        }
-    }
-
-    pub fn of_rows(text: &str) -> BTreeMap<String, Vec<String>> {
-        let rows: Vec<Row> = serde_json::from_str(text).unwrap();
-        rows.into_iter().map(|r| (r.id, r.generators.0)).collect()
-    }
-}
-
 #[test]
 fn every_named_move_of_the_cubes_is_reproduced() {
-    let vectors = data("cayleyR/cube_moves.json");
+    let vectors: Value = data("cayleyR/cube_moves.json");
     let mut moves_seen = 0;
     for (n, cube) in vectors["cube_moves"].as_object().unwrap() {
         let all = resolve(&format!("cube:{n}"), &moves("all"));
@@ -327,7 +226,7 @@ fn every_named_move_of_the_cubes_is_reproduced() {
 
 #[test]
 fn every_layer_of_the_cubes_turns_as_in_the_vectors() {
-    let vectors = data("cayleyR/cube_moves.json");
+    let vectors: Value = data("cayleyR/cube_moves.json");
     let rows = vectors["cube_layer_move"].as_array().unwrap();
     assert_eq!(rows.len(), 126);
     for row in rows {
@@ -350,7 +249,7 @@ fn every_layer_of_the_cubes_turns_as_in_the_vectors() {
 
 #[test]
 fn words_of_the_cubes_are_products_of_their_moves() {
-    let vectors = data("cayleyR/cube_moves.json");
+    let vectors: Value = data("cayleyR/cube_moves.json");
     for row in vectors["cube_expand_word"].as_array().unwrap() {
         let (n, word) = (row["n"].as_u64().unwrap(), row["word"].as_str().unwrap());
         let one = resolve(&format!("cube:{n}"), &moves(word));
@@ -381,7 +280,7 @@ fn words_of_the_cubes_are_products_of_their_moves() {
 
 #[test]
 fn pieces_of_the_cubes_have_the_labels_of_the_vectors() {
-    let vectors = data("cayleyR/cube_moves.json");
+    let vectors: Value = data("cayleyR/cube_moves.json");
     for (n, orbits) in vectors["cube_orbits"].as_object().unwrap() {
         let cube = plain(&format!("cube:{n}"));
         let classes: BTreeMap<&str, &[u16]> = cube
@@ -412,7 +311,7 @@ fn pieces_of_the_cubes_have_the_labels_of_the_vectors() {
 
 #[test]
 fn topspin_moves_and_words_are_those_of_the_vectors() {
-    let vectors = data("cayleyR/topspin.json");
+    let vectors: Value = data("cayleyR/topspin.json");
     let mut seen = 0;
     for row in vectors["single_ops"].as_array().unwrap() {
         let (n, k) = (row["n"].as_u64().unwrap(), row["k"].as_u64().unwrap());
@@ -531,7 +430,7 @@ fn what_does_not_exist_is_named_with_what_does() {
     for (message, expected) in [
         (
             error("topsipn:11,4", Default::default()),
-            "did you mean topspin?",
+            "did you mean topspin?)",
         ),
         (
             error("sudoku", Default::default()),
@@ -698,7 +597,7 @@ fn colours_and_roots_choose_the_labelling() {
 
 #[test]
 fn built_in_puzzles_have_the_published_first_levels() {
-    let published = data("growth_published.json");
+    let published: Value = data("growth_published.json");
     let find = |puzzle: &str, metric: &str| -> Vec<u64> {
         let rows = published.as_array().unwrap();
         let row = rows.iter().find(|r| {
@@ -728,7 +627,7 @@ fn built_in_puzzles_have_the_published_first_levels() {
         assert!(made.is_inverse_closed());
         assert_eq!(levels(&made, depth), expected[..=depth], "{spec}");
     }
-    let twsearch = data("growth_twsearch.json");
+    let twsearch: Value = data("growth_twsearch.json");
     let tips = twsearch
         .as_array()
         .unwrap()

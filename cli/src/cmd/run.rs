@@ -4,7 +4,7 @@ use super::{Call, block_on};
 use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
 use crate::fit::{self, Have};
-use crate::follow::{follow, is_at_rest, outcome};
+use crate::follow::{follow, outcome};
 use crate::job_args::JobArgs;
 use crate::progress::Progress;
 use crate::render::{json, summary};
@@ -63,19 +63,21 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     if !args.json {
         print_warnings(&spec);
     }
-    let fresh = match stored(&folder, &spec)? {
+    let (space, start) = match stored(&folder, &spec)? {
         Stored::Answer(answer) if !args.fresh => {
             eprintln!("stored answer, in {}", folder.path().display());
             let progress = Progress::new(answer.definition.space.states.as_deref(), args.json);
             return print(args, call, &answer, true, progress);
         }
-        Stored::TooLittle if !args.fresh => {
-            eprintln!("the stored job lists or keeps less than is asked now: computing again");
-            true
+        Stored::Unfinished(job) if !args.fresh => {
+            (job.definition.space.clone(), Start::GoOn(job.job))
         }
-        _ => args.fresh,
+        found => {
+            let fresh = args.fresh || matches!(found, Stored::TooLittle);
+            let space = space::build(&spec.puzzle, &spec.layout)?;
+            (space, Start::Submit { fresh })
+        }
     };
-    let space = space::build(&spec.puzzle, &spec.layout)?;
     let have = Have {
         memory_bytes: args.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(&data),
@@ -83,23 +85,34 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     fit::refuse_if_too_large(&spec, &space, &have)?;
     data_dir::create(&data)?;
     eprintln!("store: {}", folder.path().display());
-    let progress = Progress::new(
-        space.states.as_deref().filter(|_| spec.depth.is_none()),
-        args.json,
-    );
-    let work = Work {
-        spec,
-        fresh,
-        kernel,
-    };
-    block_on(run(args, call, work, &folder, progress))
+    let states = space.states.as_deref().filter(|_| spec.depth.is_none());
+    let progress = Progress::new(states, args.json);
+    block_on(run(
+        args,
+        call,
+        Work {
+            spec,
+            start,
+            kernel,
+        },
+        &folder,
+        progress,
+    ))
 }
 
 /// What the cluster is to do.
 struct Work {
     spec: BfsSpec,
-    fresh: bool,
+    start: Start,
     kernel: KernelChoice,
+}
+
+enum Start {
+    /// An unfinished job of the folder.
+    GoOn(JobId),
+    Submit {
+        fresh: bool,
+    },
 }
 
 async fn run(
@@ -109,19 +122,25 @@ async fn run(
     folder: &RunFolder,
     mut progress: Progress,
 ) -> Result<(), Failure> {
-    let mut signals = Signals::new()?;
     let coordinator = Coordinator::open(antipode_coordinator::Config {
         checkpoint_every: args.checkpoint_every,
         ..antipode_coordinator::Config::new(folder.coordinator())
     })
     .await?;
     let client = coordinator.client();
-    let submission = Submission {
-        key: new_key(),
-        spec: work.spec,
-        fresh: work.fresh,
+    let job = match work.start {
+        Start::GoOn(job) => job,
+        Start::Submit { fresh } => {
+            client
+                .submit(Submission {
+                    key: new_key(),
+                    spec: work.spec,
+                    fresh,
+                })
+                .await?
+                .job
+        }
     };
-    let job = client.submit(submission).await?.job;
     if client.show(job).await?.state == JobState::Paused {
         client.resume(job).await?;
     }
@@ -143,6 +162,7 @@ async fn run(
             let _ = stopped.await;
         },
     ));
+    let mut signals = Signals::new()?;
     let result = tokio::select! {
         followed = follow(&client, job, &mut progress) => followed.and_then(|status| {
             outcome(&status)?;
@@ -151,7 +171,12 @@ async fn run(
         signal = signals.next() => {
             progress.finish();
             signals.next_one_kills();
-            Err(pause(&client, job, signal, folder, call).await)
+            eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
+            match client.pause(job).await {
+                Ok(status) if status.state == JobState::Finished => print(args, call, &status, false, progress),
+                Ok(status) => Err(interrupted(&status, signal, folder, call)),
+                Err(error) => Err(error.into()),
+            }
         }
         ended = &mut worker => Err(match ended {
             Ok(Ok(_)) => Failure::other("the worker ended before the job did"),
@@ -168,34 +193,20 @@ async fn run(
     result
 }
 
-/// Brings the job to a checkpoint; the failure says how to go on.
-async fn pause(
-    client: &dyn Client,
-    job: JobId,
-    signal: u8,
-    folder: &RunFolder,
-    call: &Call,
-) -> Failure {
-    eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
-    match client.pause(job).await {
-        Ok(status) => {
-            let reached = match status.levels.last() {
-                Some(level) if !is_at_rest(&status.state) || status.state == JobState::Paused => {
-                    format!("paused after level {}", level.level)
-                }
-                Some(_) => format!("the job is {}", report::state_words(&status.state).0),
-                None => "stopped before the first level".into(),
-            };
-            Failure::Interrupted {
-                signal,
-                say: format!(
-                    "{reached}; the store is {}; to go on, give the same command again:\n  {}",
-                    folder.path().display(),
-                    call.command.replace(" --fresh", "")
-                ),
-            }
-        }
-        Err(error) => error.into(),
+/// Says where the job stands, and how to go on.
+fn interrupted(status: &JobStatus, signal: u8, folder: &RunFolder, call: &Call) -> Failure {
+    let (state, _) = report::state_words(&status.state);
+    let reached = match status.levels.last() {
+        Some(level) => format!("{state} after level {}", level.level),
+        None => format!("{state} before the first level"),
+    };
+    Failure::Interrupted {
+        signal,
+        say: format!(
+            "{reached}; the store is {}; to go on, give the same command again:\n  {}",
+            folder.path().display(),
+            call.command.replace(" --fresh", "")
+        ),
     }
 }
 
@@ -205,7 +216,7 @@ enum Stored {
     /// A job that lists or keeps less than is asked now.
     TooLittle,
     /// A job that can go on.
-    Unfinished,
+    Unfinished(Box<JobStatus>),
     Answer(Box<JobStatus>),
 }
 
@@ -220,7 +231,7 @@ fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, Failure> {
         match (&job.state, is_enough(&job, spec)) {
             (JobState::Finished, true) => return Ok(Stored::Answer(Box::new(job))),
             (JobState::Cancelled | JobState::Failed { .. }, _) => {}
-            (_, true) => return Ok(Stored::Unfinished),
+            (_, true) => return Ok(Stored::Unfinished(Box::new(job))),
             (_, false) => found = Stored::TooLittle,
         }
     }

@@ -110,11 +110,25 @@ impl Chain {
         base_order: &[u16],
         order: Option<&BigUint>,
     ) -> Result<Chain, ChainTooLarge> {
+        let mut chain = Chain::sample(degree, generators, base_order, order)?;
+        if order.is_none_or(|o| chain.order() != *o) {
+            chain.verify()?;
+        }
+        chain.levels.retain(|level| level.orbit.len() > 1);
+        Ok(chain)
+    }
+
+    /// The random phase: a chain of elements of the group, complete or not.
+    fn sample(
+        degree: usize,
+        generators: &[Perm],
+        base_order: &[u16],
+        order: Option<&BigUint>,
+    ) -> Result<Chain, ChainTooLarge> {
         let mut chain =
             Chain { degree, levels: base_order.iter().map(|&b| Level::new(degree, b)).collect() };
         let moved: Vec<Perm> = generators.iter().filter(|g| !g.is_identity()).cloned().collect();
         if moved.is_empty() {
-            chain.levels.clear();
             return Ok(chain);
         }
         for g in &moved {
@@ -132,11 +146,15 @@ impl Chain {
                 quiet += 1;
             }
         }
-        if order.is_none_or(|o| chain.order() != *o) {
-            chain.verify()?;
-        }
-        chain.levels.retain(|level| level.orbit.len() > 1);
         Ok(chain)
+    }
+
+    /// Do the generators, elements of a group of order `wanted`, generate all of it? A yes is proved
+    /// by the orbit lengths; a no may be bad luck of the random elements.
+    pub fn reaches(degree: usize, generators: &[Perm], wanted: &BigUint) -> Result<bool, ChainTooLarge> {
+        let base: Vec<u16> = (0..degree as u16).collect();
+        let chain = Chain::sample(degree, generators, &base, Some(wanted))?;
+        Ok(chain.order() == *wanted)
     }
 
     /// Number of points.

@@ -143,26 +143,25 @@ fn set_orbit(
         }
         word.iter().rev().fold(Perm::identity(degree), |s, &g| s.then(&generators[usize::from(g)]))
     };
-    let base: Vec<u16> = (0..degree as u16).collect();
+    // Random Schreier generators; orbit lengths of the chain say when they suffice.
     let mut found: Vec<Perm> = Vec::new();
-    let mut have = BigUint::from(1u32);
-    // Products of random Schreier generators; the chain's order says when they suffice.
-    for (tried, (from, g, to)) in shuffled(edges, &mut rng).into_iter().enumerate() {
-        if have == wanted {
+    let mut complete = wanted == BigUint::from(1u32);
+    for (from, g, to) in shuffled(edges, &mut rng) {
+        if complete {
             break;
         }
         let schreier = reach(from).then(&generators[usize::from(g)]).then(&reach(to).inverse());
         if !schreier.is_identity() && !found.contains(&schreier) {
             found.push(schreier);
-        }
-        if (found.len() % 8 == 7) || tried > 64 {
-            have = Chain::build(degree, &found, &base, None)?.order();
+            if found.len() >= 4 {
+                complete = Chain::reaches(degree, &found, &wanted)?;
+            }
         }
     }
-    if have != wanted {
-        have = Chain::build(degree, &found, &base, None)?.order();
+    if !complete {
+        complete = Chain::reaches(degree, &found, &wanted)?;
     }
-    Ok((have == wanted).then_some((length, found)))
+    Ok(complete.then_some((length, found)))
 }
 
 fn shuffled<T>(mut list: Vec<T>, rng: &mut super::rng::SplitMix) -> Vec<T> {

@@ -60,13 +60,12 @@ pub(crate) fn unknown(spec: &str) -> String {
         .chain(families::all().iter().map(|f| f.name))
         .collect();
     let hint = match text::nearest(head, known.iter().copied()) {
-        Some(near) => format!("; did you mean {near}?"),
+        Some(near) => format!(" (did you mean {near}?)"),
         None => String::new(),
     };
     format!(
-        "there is no puzzle {head:?}{hint} A puzzle is a family with its parameters (topspin:11,4), a built-in name \
-         or the path of a puzzle file. Known names: {}",
+        "there is no puzzle {head:?}{hint}; a puzzle is a family with its parameters (topspin:11,4), a built-in \
+         name or the path of a puzzle file. Known names: {}",
         text::list(known, usize::MAX)
     )
-    .replacen(" A puzzle", if hint.is_empty() { ". A puzzle" } else { " A puzzle" }, 1)
 }

@@ -10,7 +10,7 @@ use crate::perm::Perm;
 use std::collections::HashMap;
 
 /// The largest N with at most [`super::MAX_DEGREE`] stickers.
-pub(crate) const N_MAX: usize = 26;
+pub(crate) const N_MAX: usize = 40;
 
 /// A sticker: its cubie in coordinates doubled and centred, and the direction it faces.
 type Place = ([i32; 3], [i32; 3]);

@@ -12,6 +12,7 @@ mod definition;
 mod describe;
 mod families;
 mod file;
+mod moves;
 mod names;
 mod options;
 mod project;
@@ -25,7 +26,7 @@ pub use describe::{Description, GeneratorNote, OrbitNote, describe, identical_po
 pub use options::PuzzleOptions;
 
 /// No family and no file may have more positions than this.
-pub const MAX_DEGREE: usize = 4096;
+pub const MAX_DEGREE: usize = 10_000;
 /// No family and no file may have more generators than this.
 pub const MAX_GENERATORS: usize = 20_000;
 /// Generators times positions, at most.
@@ -47,6 +48,28 @@ pub fn resolve(spec: &str, options: &PuzzleOptions) -> Result<Puzzle, PuzzleErro
 /// The puzzle that the content of a file means. The format is told from the content: Antipode's TOML,
 /// CayleyPy's JSON or GAP cycles. `name` is how the user called the file; it leads every message.
 /// There is no file access here.
+///
+/// The TOML states `base` (positions are counted from 0 or 1) and either `[generators]`, each in
+/// one-line notation (`new[i] = old[p[i]]`) or in cycles, or `[turns]`, base turns whose powers the metric
+/// chooses. Optional are `name`, `description`, `held`, `naming`, `degree`, `add_inverses`, `colouring` or
+/// `roots`, `colours` (for `--colours`), `metric`, `[orbits]` and `[rotations]`.
+///
+/// ```
+/// use antipode_solver_core::puzzle::{PuzzleOptions, from_bytes};
+///
+/// let file = r#"
+///     base = 0
+///     colouring = "000111"
+///     add_inverses = true
+///     [generators]
+///     L = [1, 2, 3, 4, 5, 0]
+///     X = "(0 3)(1 2)"
+/// "#;
+/// let puzzle = from_bytes("ring.toml", file.as_bytes(), &PuzzleOptions::default())?;
+/// let names: Vec<&str> = puzzle.generators().iter().map(|g| g.name.as_str()).collect();
+/// assert_eq!(names, ["L", "L'", "X"]);
+/// # Ok::<(), antipode_solver_core::puzzle::PuzzleError>(())
+/// ```
 pub fn from_bytes(
     name: &str,
     bytes: &[u8],

@@ -6,11 +6,12 @@ pub(crate) fn nearest<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let word = word.to_lowercase();
+    let letters = word.chars().count();
     let (edits, best) = candidates
         .into_iter()
         .map(|c| (edit_distance(&word, &c.to_lowercase()), c))
         .min_by_key(|&(edits, _)| edits)?;
-    (edits <= 1 + word.chars().count() / 4).then_some(best)
+    (edits < letters && edits <= 1 + letters / 4).then_some(best)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours from `a` to `b`.
@@ -73,6 +74,7 @@ mod tests {
         assert_eq!(nearest("topsipn", names), Some("topspin"));
         assert_eq!(nearest("Pancakes", names), Some("pancake"));
         assert_eq!(nearest("sudoku", names), None);
+        assert_eq!(nearest("Q", ["U", "R"]), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! every worker (it is unique) and its digest is compared with the stored one: gigabytes of tables
 //! need not travel.
 
+use super::two_labels::TwoLabels;
 use super::{Index, LayoutOptions, Space, SpaceError};
 use crate::bfs::certificate;
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
@@ -14,7 +15,9 @@ use crate::bfs::level;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::group::rng::mix;
 use crate::perm::Perm;
+use crate::bfs::words;
 use crate::puzzle::State;
+use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -294,6 +297,21 @@ pub(crate) struct Table {
 /// Number of every state moved by `p`.
 fn table_of(ranker: &Ranker, states: u64, p: &Perm) -> Result<Vec<u32>, SpaceError> {
     let mut out = vec![0u32; states as usize];
+    if let Ranker::Multinomial(m) = ranker
+        && m.labels.len() == 2
+        && m.positions.len() <= 64
+    {
+        let two = TwoLabels::new(m.positions.len(), &m.binomials);
+        let moved = two.mask_move(p, &m.positions);
+        out.par_chunks_mut(1 << 14).enumerate().for_each(|(k, piece)| {
+            let mut mask = two.mask(&m.unrank((k << 14) as u64), &m.positions, m.labels[1]);
+            for entry in piece {
+                *entry = two.rank(moved.apply(mask)) as u32;
+                mask = TwoLabels::next(mask);
+            }
+        });
+        return Ok(out);
+    }
     let escaped = || SpaceError::Damaged("a move leads out of the stored states".into());
     out.par_chunks_mut(1 << 14).enumerate().try_for_each(|(k, piece)| {
         let first = (k << 14) as u32;
@@ -389,7 +407,7 @@ impl Table {
         let mut by_shard: Vec<Option<&[u64]>> = vec![None; self.def.shards as usize];
         for ((s, f), view) in sources.iter().zip(&views) {
             by_shard[s.0 as usize] = match &f.body {
-                Body::Empty => None,
+                Body::Empty | Body::Keys(_) => None,
                 Body::Dense { words, .. } => Some(words),
                 Body::Sparse(_) => Some(view),
             };
@@ -458,7 +476,7 @@ fn words_of(f: &Frontier) -> Vec<u64> {
 
 fn word_at(f: &Frontier, words: &[u64], w: usize) -> u64 {
     match &f.body {
-        Body::Empty => 0,
+        Body::Empty | Body::Keys(_) => 0,
         Body::Dense { words, .. } => words[w],
         Body::Sparse(_) => words[w],
     }
@@ -623,5 +641,19 @@ impl Space for Table {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         Index::places_of(self, state)
+    }
+
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        words::smallest(self, shard, frontier, limit)
+    }
+
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>> {
+        words::least_words(self, level, states, kept, memory_bytes)
     }
 }

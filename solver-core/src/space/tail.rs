@@ -184,7 +184,6 @@ pub(crate) fn split(
     max_leaf: usize,
     max_block: usize,
 ) -> Tail {
-    let degree = elements[0].len();
     let small = Small::new(elements, base);
     let number = |p: &Perm| small.numbers[&key(base, p)];
     let identity = number(&Perm::identity(elements[0].len()));

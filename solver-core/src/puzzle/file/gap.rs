@@ -60,6 +60,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Definition, FileError> {
             })
             .collect::<Result<_, _>>()?,
     };
+    if chosen.is_empty() {
+        return Err(FileError::new(
+            "Gen: there is no generator; give at least one move M_<name>:=(..); and list it in Gen",
+        ));
+    }
     let points = chosen.iter().flat_map(|(_, _, c)| c).flatten().copied();
     let degree = points
         .chain(identical.iter().flat_map(|(_, c)| c).flatten().copied())

@@ -4,6 +4,7 @@ mod cayleypy;
 mod cycles;
 mod gap;
 mod json;
+mod table;
 mod toml;
 
 use super::checked::PuzzleError;
@@ -106,13 +107,11 @@ fn decode(bytes: &[u8]) -> Result<&str, FileError> {
 /// Tells the format from the first signs that only one format has.
 fn format(text: &str) -> Format {
     let start = text.trim_start();
-    if start.starts_with('{') {
+    if let Some(inside) = start.strip_prefix('{') {
         // Santa 2023's puzzle_info has Python dictionaries, in single quotes.
-        let inside = start[1..].trim_start();
-        return if inside.starts_with('\'') {
-            Format::Refused("a Santa 2023 move table")
-        } else {
-            Format::CayleyPy
+        return match inside.trim_start().starts_with('\'') {
+            true => Format::Refused("a Santa 2023 move table"),
+            false => Format::CayleyPy,
         };
     }
     let first = start.lines().next().unwrap_or_default();
