@@ -114,8 +114,11 @@ impl Progress {
             }
             _ => (String::new(), "unknown".into()),
         };
-        let level = status.levels.last().map_or(0, |level| level.level + 1);
-        self.bar.set_prefix(format!("level {level}"));
+        // When every state is counted, what remains are the words of the antipodes.
+        self.bar.set_prefix(match status.levels.len() {
+            _ if self.total == Some(counted) => "antipodes".into(),
+            level => format!("level {level}"),
+        });
         self.bar.set_message(format!(
             "{}{of} states, {} states/s, time left: {left}",
             short(counted as f64),
