@@ -39,6 +39,7 @@ fn main() {
             _ => panic!("unknown"),
         }
     }
+    options.depth = depth;
     let puzzle = resolve(&args[1], &puzzle_options).unwrap();
     let t = Instant::now();
     let def = space::build(&puzzle, &options).unwrap();

@@ -174,7 +174,7 @@ impl Engine {
 
     /// The lexicographically smallest `limit` states of a set, ascending.
     pub fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
-        crate::bfs::words::smallest(self.inner.as_ref(), shard, frontier, limit)
+        self.inner.smallest(shard, frontier, limit)
     }
 
     /// The lexicographically least shortest words (generator order) of states at distance `level`,
@@ -187,7 +187,12 @@ impl Engine {
         kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
-        crate::bfs::words::least_words(self.inner.as_ref(), level, states, kept, memory_bytes)
+        self.inner.words(level, states, kept, memory_bytes)
+    }
+
+    /// Levels of a space without an index are refused when they would need more memory than this.
+    pub fn limit_memory(&self, bytes: u64) {
+        self.inner.limit_memory(bytes);
     }
 
     /// Bytes of tables, apart from frontiers.

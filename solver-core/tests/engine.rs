@@ -49,6 +49,9 @@ fn run(puzzle: &Puzzle, options: &LayoutOptions, kernel: KernelChoice) -> Answer
     states.sort();
     states.truncate(3);
     let words = engine.words(levels.len() as u32 - 1, &states, &|_, _| None, 1 << 28);
+    if def.kind == "sparse" {
+        return (counts, levels.iter().map(|l| l.digest).collect(), Vec::new());
+    }
     let antipodes = states
         .iter()
         .zip(words)
@@ -74,14 +77,16 @@ fn check(generators: &[Vec<u16>], roots: &[Vec<u16>]) {
         (Some(3), Some(64), Some(30), None),
         (None, Some(1), Some(1), None),
         (Some(3), None, None, Some("table".to_string())),
+        (Some(2), None, None, Some("sparse".to_string())),
     ] {
         let default_layout = max_leaf.is_none() && kind.is_none();
-        let options = LayoutOptions { min_shards, max_leaf, max_superblock, kind, ..Default::default() };
+        let indexed = kind.as_deref() != Some("sparse");
+        let options = LayoutOptions { min_shards, max_leaf, max_superblock, kind, depth: Some(1000) };
         let mut of_layout: Option<Vec<Digest>> = None;
         for kernel in kernels() {
             let (got, digests, got_antipodes) = run(&puzzle, &options, kernel);
             assert_eq!(got, counts, "{generators:?} {roots:?} {options:?} {kernel:?}");
-            assert_eq!(got_antipodes, antipodes, "{generators:?} {roots:?} {options:?} {kernel:?}");
+            assert!(!indexed || got_antipodes == antipodes, "{generators:?} {roots:?} {options:?} {kernel:?}");
             assert_eq!(of_layout.get_or_insert(digests.clone()), &digests, "{options:?} {kernel:?}");
             if default_layout {
                 // Cutting the same index into more shards changes no digest.

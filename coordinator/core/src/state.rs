@@ -60,6 +60,8 @@ pub struct Job {
     pub(crate) pausing: Vec<RequestId>,
     /// Since when (unix seconds) nothing can go on, and why.
     pub(crate) stalled: Option<(u64, String)>,
+    /// Since when (milliseconds) nobody works on it; after a moment it counts as stalled.
+    pub(crate) idle_since: Option<u64>,
     /// Since when it runs in this process (milliseconds).
     pub(crate) running_since: Option<u64>,
     pub(crate) checkpointing: Checkpointing,
@@ -222,6 +224,7 @@ impl Job {
             troubles: BTreeMap::new(),
             pausing: Vec::new(),
             stalled: None,
+            idle_since: None,
             running_since: None,
             checkpointing: Checkpointing::default(),
         })
@@ -281,6 +284,7 @@ impl Job {
 
     pub(crate) fn start_clock(&mut self, now: Now) {
         self.running_since.get_or_insert(now.millis);
+        self.idle_since = None;
         self.checkpointing = Checkpointing {
             last: now.millis,
             ..self.checkpointing

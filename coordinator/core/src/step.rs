@@ -17,6 +17,8 @@ use std::sync::Arc;
 const MAX_FAILURES: u32 = 5;
 /// A task whose inputs were not to be had so often fails the job: the network must be broken.
 const MAX_INPUTS_MISSING: u32 = 25;
+/// A job that nobody works on for so many heartbeats is called stalled.
+const STALLED_AFTER: u64 = 2;
 /// The first checkpoint by cost is not made before this, in milliseconds.
 const FIRST_CHECKPOINT: u64 = 10_000;
 /// Until a checkpoint was measured, disks are taken to write so many bytes a millisecond.
@@ -695,13 +697,23 @@ impl Coordinator {
             && (matches!(job.bfs.writing(), Writing::Writing { .. })
                 || (job.bfs.end().is_some() && !job.bfs.unsaved().is_empty()));
         let reason = (!computing && !writing).then(|| self.explain_running(now, job));
+        let patience = STALLED_AFTER * self.config.heartbeat;
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let was = job.stalled.as_ref().map(|(_, reason)| reason);
-        if was != reason.as_ref() {
-            let since = job.stalled.take().map_or(now.unix, |(since, _)| since);
-            job.stalled = reason.map(|reason| (since, reason));
+        let stalled = match reason {
+            None => {
+                job.idle_since = None;
+                None
+            }
+            Some(reason) => {
+                let idle = now.millis - *job.idle_since.get_or_insert(now.millis);
+                (idle >= patience).then_some((now.unix.saturating_sub(idle / 1000), reason))
+            }
+        };
+        let said = |stalled: &Option<(u64, String)>| stalled.as_ref().map(|(_, reason)| reason.clone());
+        if said(&job.stalled) != said(&stalled) {
+            job.stalled = stalled;
             out.push(Effect::Changed {
                 job: id,
                 change: Change::State,

@@ -187,3 +187,187 @@ fn decode_meta(data: &Path, bytes: &[u8]) -> Result<Meta, OpenError> {
         other => OpenError::damaged(data, other.to_string()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use antipode_coordinator_core::record::{ExpandResult, Progress, WorkerRecord};
+    use antipode_ids::{Incarnation, JobId, WorkerId};
+    use antipode_solver_core::engine::{Certificate, Digest};
+    use rand::{Rng, SeedableRng};
+
+    fn result(level: u32, shard: u32) -> Record {
+        let (count, digest) = (
+            u64::from(level * 1000 + shard),
+            Digest(u128::from(level) << 70),
+        );
+        let certificate = Certificate::default();
+        let result = ExpandResult {
+            count,
+            digest,
+            certificate,
+            fetched_bytes: 1,
+            by: Some(WorkerId(1)),
+        };
+        Record::Result {
+            job: JobId(1),
+            level,
+            shard,
+            result,
+        }
+    }
+
+    fn worker(number: u64) -> Record {
+        let record = WorkerRecord {
+            name: "w".into(),
+            incarnation: Incarnation(number),
+            left: false,
+        };
+        Record::Worker {
+            worker: WorkerId(number),
+            record,
+            urgent: true,
+        }
+    }
+
+    #[test]
+    fn the_epoch_grows_with_every_start_and_the_cluster_stays() {
+        let data = tempfile::tempdir().unwrap();
+        let (first, _) = Store::open(data.path()).unwrap();
+        let cluster = first.cluster().to_string();
+        assert_eq!(first.epoch(), 1);
+        first.commit(&[worker(1), worker(2)]).unwrap();
+        drop(first);
+        let (second, stored) = Store::open(data.path()).unwrap();
+        assert_eq!((second.epoch(), second.cluster()), (2, cluster.as_str()));
+        assert_eq!(stored.workers.len(), 2);
+        drop(second);
+        let (read, _) = Store::open_existing(data.path()).unwrap();
+        assert_eq!(read.epoch(), 2, "a look changes nothing");
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_by_a_sentence() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        let meta = Meta {
+            cluster: "c".into(),
+            epoch: 1,
+        };
+        let mut record = codec::encode(kind::CLUSTER_META, &meta);
+        record[0] = 200;
+        apply::meta(store.database.lock().unwrap().as_ref().unwrap(), &record).unwrap();
+        drop(store);
+        let refused = Store::open(data.path()).err().unwrap();
+        assert!(
+            matches!(refused, OpenError::NewerFormat { found: 200, .. }),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("newer antipode"), "{refused}");
+    }
+
+    #[test]
+    fn a_flipped_bit_is_never_taken_for_data() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        let job = test_job();
+        let progress = Box::new(Progress::default());
+        let progress = Record::Progress {
+            job: JobId(1),
+            progress,
+            urgent: true,
+        };
+        let mut records = vec![job, progress];
+        records.extend((0..400).map(|i| result(i / 20 + 1, i % 20)));
+        records.extend((1..50).map(worker));
+        store.commit(&records).unwrap();
+        drop(store);
+        let (store, whole) = Store::open_existing(data.path()).unwrap();
+        drop(store);
+        let file = data.path().join(STORE_FILE);
+        let bytes = std::fs::read(&file).unwrap();
+        let used = bytes.iter().rposition(|&b| b != 0).unwrap();
+        let mut rng = rand::rngs::StdRng::seed_from_u64(7);
+        let (mut refused, mut smaller) = (0, 0);
+        let silent = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        for _ in 0..150 {
+            let mut damaged = bytes.clone();
+            damaged[rng.random_range(0..=used)] ^= 1 << rng.random_range(0..8);
+            std::fs::write(&file, &damaged).unwrap();
+            match Store::open_existing(data.path()) {
+                Err(_) => refused += 1,
+                Ok((_, stored)) => {
+                    for (id, job) in &stored.jobs {
+                        let known = &whole.jobs[id];
+                        assert_eq!(
+                            (&job.record, &job.progress),
+                            (&known.record, &known.progress)
+                        );
+                        assert!(job.results.iter().all(|r| known.results.contains(r)));
+                        smaller += u32::from(job.results.len() < known.results.len());
+                    }
+                    assert!(
+                        stored
+                            .workers
+                            .iter()
+                            .all(|(id, w)| whole.workers.get(id) == Some(w))
+                    );
+                }
+            }
+        }
+        std::panic::set_hook(silent);
+        assert!(
+            refused + smaller > 0,
+            "the flips hit nothing that is in use"
+        );
+    }
+
+    fn test_job() -> Record {
+        use antipode_coordinator_core::record::JobRecord;
+        use antipode_solver_core::job::{BfsSpec, JobDefinition, Keep};
+        use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
+        use antipode_solver_core::space::{LayoutOptions, SpaceDef};
+        let perm = antipode_solver_core::Perm::identity(2);
+        let generators = vec![Generator {
+            name: "x".into(),
+            perm,
+        }];
+        let puzzle = Puzzle::new("p".into(), generators, vec![], Metric::Custom, vec![]).unwrap();
+        let layout = LayoutOptions::default();
+        let spec = BfsSpec {
+            puzzle,
+            depth: None,
+            antipodes: 0,
+            keep: Keep::Result,
+            layout,
+        };
+        let space = SpaceDef {
+            kind: "table".into(),
+            shards: 1,
+            sources: vec![vec![0]],
+            shard_states: vec![1],
+            shard_bytes: vec![8],
+            directed: false,
+            group_order: "1".into(),
+            states: None,
+            states_proof: String::new(),
+            layout: String::new(),
+            body: vec![1; 100],
+        };
+        let definition = std::sync::Arc::new(JobDefinition {
+            spec,
+            space,
+            fingerprint: "f".into(),
+        });
+        let record = JobRecord {
+            definition,
+            roots: vec![(1, Digest(1))],
+            submitted_at: 3,
+        };
+        Record::Job {
+            job: JobId(1),
+            record: std::sync::Arc::new(record),
+        }
+    }
+}

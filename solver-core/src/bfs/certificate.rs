@@ -110,7 +110,7 @@ fn sample(set: &Frontier, samples: u32, rng: &mut SplitMix) -> Vec<u32> {
         return set.positions();
     }
     match &set.body {
-        Body::Empty => Vec::new(),
+        Body::Empty | Body::Keys(_) => Vec::new(),
         Body::Sparse(v) => (0..samples).map(|_| v[rng.below(v.len())]).collect(),
         Body::Dense { words, counts } => {
             let per_block = set.geometry.words as usize;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The shape of a shard: `blocks` superblocks of `words` words of 64 bits. Bit `k` of word `w` of
 /// superblock `t` is the position `(t * words + w) * 64 + k`; not every bit of a word is used.
-/// Positions of a shard are below 2^32.
+/// Positions of a shard are below 2^32. A space without an index has no blocks: its states are keys
+/// of `words` words each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardGeometry {
     pub blocks: u32,
@@ -35,6 +36,8 @@ pub(crate) enum Body {
     Sparse(Vec<u32>),
     /// The bitmap, and the number of states in each superblock.
     Dense { words: Vec<u64>, counts: Vec<u16> },
+    /// Packed states of a space without an index: sorted keys of `geometry.words` words each.
+    Keys(Vec<u64>),
 }
 
 /// Why bytes are no frontier of a shard.
@@ -63,11 +66,12 @@ impl Frontier {
         match &self.body {
             Body::Empty => 0,
             Body::Sparse(v) => v.capacity() as u64 * 4,
+            Body::Keys(v) => v.capacity() as u64 * 8,
             Body::Dense { words, counts } => words.capacity() as u64 * 8 + counts.capacity() as u64 * 2,
         }
     }
 
-    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense), then little-endian positions (u32) or words (u64).
+    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense, 3 keys), then little-endian positions (u32) or words (u64).
     /// Checksums and compression are the store's business.
     pub fn encode(&self) -> Vec<u8> {
         match &self.body {
@@ -78,9 +82,9 @@ impl Frontier {
                 v.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
                 out
             }
-            Body::Dense { words, .. } => {
+            Body::Dense { words, .. } | Body::Keys(words) => {
                 let mut out = Vec::with_capacity(1 + words.len() * 8);
-                out.push(2);
+                out.push(if let Body::Keys(_) = self.body { 3 } else { 2 });
                 words.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
                 out
             }
@@ -105,15 +109,29 @@ impl Frontier {
                 }
                 Ok(Frontier { geometry, count: v.len() as u64, body: Body::Sparse(v) })
             }
-            2 if rest.len() as u64 == geometry.dense_bytes() => {
-                let words: Vec<u64> = rest
-                    .chunks_exact(8)
-                    .map(|c| u64::from_le_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
-                    .collect();
-                Ok(Frontier::from_words(geometry, words))
+            2 if geometry.blocks > 0 && rest.len() as u64 == geometry.dense_bytes() => {
+                Ok(Frontier::from_words(geometry, words_of(rest)))
+            }
+            3 if geometry.blocks == 0 && geometry.words > 0 && rest.len() % (geometry.words as usize * 8) == 0 => {
+                let keys = words_of(rest);
+                let width = geometry.words as usize;
+                let ordered = keys.chunks_exact(width).zip(keys.chunks_exact(width).skip(1)).all(|(a, b)| a < b);
+                if !ordered {
+                    return Err(wrong("keys are not ascending"));
+                }
+                Ok(Frontier::from_keys(geometry, keys))
             }
             _ => Err(wrong("the length or the tag does not fit")),
         }
+    }
+
+    /// A set of sorted keys.
+    pub(crate) fn from_keys(geometry: ShardGeometry, keys: Vec<u64>) -> Frontier {
+        if keys.is_empty() {
+            return Frontier::empty(geometry);
+        }
+        let count = keys.len() as u64 / u64::from(geometry.words);
+        Frontier { geometry, count, body: Body::Keys(keys) }
     }
 
     /// A sparse set of sorted positions.
@@ -128,7 +146,7 @@ impl Frontier {
     /// Is the position in the set?
     pub(crate) fn contains(&self, position: u32) -> bool {
         match &self.body {
-            Body::Empty => false,
+            Body::Empty | Body::Keys(_) => false,
             Body::Sparse(v) => v.binary_search(&position).is_ok(),
             Body::Dense { words, .. } => words[(position / 64) as usize] >> (position % 64) & 1 == 1,
         }
@@ -137,7 +155,7 @@ impl Frontier {
     /// Calls `visit` with every position, ascending.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u32)) {
         match &self.body {
-            Body::Empty => {}
+            Body::Empty | Body::Keys(_) => {}
             Body::Sparse(v) => v.iter().copied().for_each(visit),
             Body::Dense { words, counts } => {
                 let per_block = self.geometry.words as usize;
@@ -177,4 +195,11 @@ impl Frontier {
         }
         Frontier { geometry, count, body: Body::Dense { words, counts } }
     }
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    bytes
+        .chunks_exact(8)
+        .map(|c| u64::from_le_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
+        .collect()
 }

@@ -213,7 +213,7 @@ fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
 
 fn add_counts(counts: &mut [u16], new: &Frontier) {
     match &new.body {
-        Body::Empty => {}
+        Body::Empty | Body::Keys(_) => {}
         Body::Sparse(v) => {
             let stride = new.geometry.words * 64;
             v.iter().for_each(|p| counts[(p / stride) as usize] += 1);
@@ -498,7 +498,7 @@ pub(crate) fn positions_digest(positions: &[u32], first_block: u64, stride: u32,
 pub(crate) fn digest_of(frontier: &Frontier, first_block: u64, keys: &[[u32; 4]]) -> Digest {
     let words = frontier.geometry.words as usize;
     match &frontier.body {
-        Body::Empty => Digest::default(),
+        Body::Empty | Body::Keys(_) => Digest::default(),
         Body::Sparse(v) => positions_digest(v, first_block, frontier.geometry.words * 64, keys),
         Body::Dense { words: all, counts } => Digest(
             all.par_chunks(words)

@@ -8,7 +8,9 @@ use crate::bfs::level::{self, Buffers, LevelInput};
 use crate::bfs::certificate;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::perm::Perm;
+use crate::bfs::words;
 use crate::puzzle::State;
+use std::sync::Arc;
 
 /// A space of blocks. Shards of part `k` (one part an orbit of roots) are numbered from
 /// `k * blocks.shards`.
@@ -144,5 +146,19 @@ impl Space for Blocked {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         self.index.places_of(state)
+    }
+
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        words::smallest(self, shard, frontier, limit)
+    }
+
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>> {
+        words::least_words(self, level, states, kept, memory_bytes)
     }
 }

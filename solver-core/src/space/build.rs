@@ -3,6 +3,7 @@
 use super::blocked::Blocked;
 use super::chain::{self, ChainDef, ChainIndex, ChainParts};
 use super::product::{self, ProductDef, ProductIndex};
+use super::sparse::{self, SparseDef};
 use super::table::{self, TableDef};
 use super::{LayoutOptions, Space, SpaceDef, SpaceError};
 use crate::bfs::kernel::Kernel;
@@ -21,6 +22,7 @@ enum Body {
     Chain(ChainDef),
     Product(ProductDef),
     Table(TableDef),
+    Sparse(SparseDef),
 }
 
 /// Computes the index of a puzzle: group, chain, leaf, shards. Deterministic: the same puzzle and
@@ -37,29 +39,55 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         .iter()
         .map(|root| colouring::count_states(degree, &moves, root, &order).map_err(too_large))
         .collect::<Result<_, _>>()?;
-    let regular = counts.iter().all(|c| c.states.as_ref() == Some(&order));
     let wished = options.kind.as_deref();
-    if let Some(wrong) = wished.filter(|k| !["chain", "product", "table"].contains(k)) {
+    if let Some(wrong) = wished.filter(|k| !["chain", "product", "table", "sparse"].contains(k)) {
         return Err(SpaceError::Unsupported(format!(
-            "there is no block kind '{wrong}'; there are chain, product and table"
+            "there is no block kind '{wrong}'; there are chain, product, table and sparse"
         )));
     }
+    let indexed = match wished {
+        Some("sparse") => Err(SpaceError::Unsupported("a space without an index was asked for".into())),
+        _ => build_indexed(puzzle, &moves, &chain, &counts, options),
+    };
+    match indexed {
+        Err(SpaceError::Unsupported(_)) if options.depth.is_some() && matches!(wished, None | Some("sparse")) => {
+            build_sparse(puzzle, &moves, &order, &counts, options)
+        }
+        Err(SpaceError::Unsupported(why)) if wished.is_none() => Err(SpaceError::Unsupported(format!(
+            "{why}; the first levels can be counted without an index: give a limit with --depth"
+        ))),
+        other => other,
+    }
+}
+
+/// The best kind that numbers all states.
+fn build_indexed(
+    puzzle: &Puzzle,
+    moves: &[Perm],
+    group: &Chain,
+    counts: &[StateCount],
+    options: &LayoutOptions,
+) -> Result<SpaceDef, SpaceError> {
+    let degree = puzzle.degree();
+    let order = group.order();
+    let wished = options.kind.as_deref();
+    let regular = counts.iter().all(|c| c.states.as_ref() == Some(&order));
     if !regular || matches!(wished, Some("product" | "table")) {
         if let (Some(states), true) = (&counts[0].states, wished != Some("table"))
-            && let Some(def) = product::build(degree, &moves, puzzle.roots(), states, options)?
+            && let Some(def) = product::build(degree, moves, puzzle.roots(), states, options)?
         {
-            return describe_product(puzzle, &moves, &counts[0], def);
+            return describe_product(puzzle, moves, &counts[0], def);
         }
         if wished == Some("product") {
             return Err(SpaceError::Unsupported("the colouring is no product of independent coordinates".into()));
         }
-        return build_table(puzzle, &moves, &order, &counts, options);
+        return build_table(puzzle, moves, &order, counts, options);
     }
-    let parts = chain::parts_of(degree, &chain, puzzle.roots());
+    let parts = chain::parts_of(degree, group, puzzle.roots());
     let states = &order * BigUint::from(parts.len());
-    let def = chain::build(degree, &moves, &order, parts, options)?;
+    let def = chain::build(degree, moves, &order, parts, options)?;
     let index = ChainIndex::new(def.clone())?;
-    let blocks = index.tables(&moves, Kernel::Portable)?;
+    let blocks = index.tables(moves, Kernel::Portable)?;
     let shards = blocks.shards * def.parts.len() as u32;
     let sources = (0..shards)
         .map(|s| {
@@ -80,6 +108,33 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         states_proof: counts[0].proof.clone(),
         layout: def.layout(),
         body: serialise(&Body::Chain(def))?,
+    })
+}
+
+/// No index: packed states, the first levels only.
+fn build_sparse(
+    puzzle: &Puzzle,
+    moves: &[Perm],
+    order: &BigUint,
+    counts: &[StateCount],
+    options: &LayoutOptions,
+) -> Result<SpaceDef, SpaceError> {
+    let def = sparse::build(puzzle.degree(), moves, puzzle.roots(), options);
+    let shards = def.shards;
+    // Several roots may share an orbit: their number is then not known without an index.
+    let single = puzzle.roots().len() == 1;
+    Ok(SpaceDef {
+        kind: "sparse".into(),
+        shards,
+        sources: vec![(0..shards).collect(); shards as usize],
+        shard_states: vec![0; shards as usize],
+        shard_bytes: vec![0; shards as usize],
+        directed: !puzzle.is_inverse_closed(),
+        group_order: order.to_string(),
+        states: if single { counts[0].states.as_ref().map(BigUint::to_string) } else { None },
+        states_proof: counts[0].proof.clone(),
+        layout: def.layout(),
+        body: serialise(&Body::Sparse(def))?,
     })
 }
 
@@ -195,6 +250,12 @@ pub(crate) fn load(
                 roots,
                 buffers: Buffers::default(),
             }))
+        }
+        Body::Sparse(def) => {
+            if def.degree != puzzle.degree() {
+                return Err(SpaceError::Damaged("another number of positions".into()).into());
+            }
+            Ok(Box::new(sparse::load(def, moves, directed)?))
         }
         Body::Table(def) => {
             if def.degree != puzzle.degree() {

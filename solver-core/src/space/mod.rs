@@ -5,6 +5,7 @@ mod blocked;
 mod build;
 mod chain;
 mod product;
+mod sparse;
 mod table;
 mod tail;
 mod two_labels;
@@ -16,6 +17,7 @@ use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::puzzle::State;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How the user wants the index laid out. All default values mean "choose well".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +111,21 @@ pub(crate) trait Space: Send + Sync {
     /// The labelling at a position; `None` for unused positions.
     fn state(&self, shard: ShardId, position: u32) -> Option<State>;
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
+
+    /// Beyond this a level without an index is refused.
+    fn limit_memory(&self, _bytes: u64) {}
+
+    /// The lexicographically smallest states of a set.
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State>;
+
+    /// Least shortest words.
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>>;
 }
 
 /// The frontier of a source shard among the inputs of a task.

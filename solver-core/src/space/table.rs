@@ -15,7 +15,9 @@ use crate::bfs::level;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::group::rng::mix;
 use crate::perm::Perm;
+use crate::bfs::words;
 use crate::puzzle::State;
+use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -405,7 +407,7 @@ impl Table {
         let mut by_shard: Vec<Option<&[u64]>> = vec![None; self.def.shards as usize];
         for ((s, f), view) in sources.iter().zip(&views) {
             by_shard[s.0 as usize] = match &f.body {
-                Body::Empty => None,
+                Body::Empty | Body::Keys(_) => None,
                 Body::Dense { words, .. } => Some(words),
                 Body::Sparse(_) => Some(view),
             };
@@ -474,7 +476,7 @@ fn words_of(f: &Frontier) -> Vec<u64> {
 
 fn word_at(f: &Frontier, words: &[u64], w: usize) -> u64 {
     match &f.body {
-        Body::Empty => 0,
+        Body::Empty | Body::Keys(_) => 0,
         Body::Dense { words, .. } => words[w],
         Body::Sparse(_) => words[w],
     }
@@ -639,5 +641,19 @@ impl Space for Table {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         Index::places_of(self, state)
+    }
+
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        words::smallest(self, shard, frontier, limit)
+    }
+
+    fn words(
+        &self,
+        level: Level,
+        states: &[State],
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
+        memory_bytes: u64,
+    ) -> Vec<Result<Vec<u16>, String>> {
+        words::least_words(self, level, states, kept, memory_bytes)
     }
 }
