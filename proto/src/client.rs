@@ -28,9 +28,13 @@ pub struct Submitted {
 /// Why an answer did not come; a variant per thing the caller can do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    #[error("no coordinator answers at {address} (tried for {tried:?}); start one with `antipode coordinator --data DIR`, or name another with --coordinator ADDR")]
+    #[error(
+        "no coordinator answers at {address} (tried for {tried:?}); start one with `antipode coordinator --data DIR`, or name another with --coordinator ADDR"
+    )]
     Unreachable { address: String, tried: Duration },
-    #[error("the coordinator speaks protocol {theirs}, this program speaks {ours}; use the same version of antipode on both sides")]
+    #[error(
+        "the coordinator speaks protocol {theirs}, this program speaks {ours}; use the same version of antipode on both sides"
+    )]
     Version { ours: u32, theirs: u32 },
     /// The request was wrong: exit code 2.
     #[error("{0}")]

@@ -66,6 +66,10 @@ pub mod kind {
         tag: 19,
         name: "task result",
     };
+    pub const SUBMISSION_KEY: Kind = Kind {
+        tag: 21,
+        name: "submission key",
+    };
     pub const WORKER_RECORD: Kind = Kind {
         tag: 20,
         name: "worker record",
@@ -78,6 +82,11 @@ pub mod kind {
     pub const ARTIFACT_RECORD: Kind = Kind {
         tag: 33,
         name: "artifact record",
+    };
+    /// Hashed, never stored.
+    pub const FINGERPRINT: Kind = Kind {
+        tag: 48,
+        name: "fingerprint",
     };
     /// For tests and tools.
     pub const SCRATCH: Kind = Kind {

@@ -24,7 +24,13 @@ pub fn pair() -> (WorkerLink, CoordinatorLink) {
     let (to_coordinator, from_worker) = mpsc::unbounded_channel();
     let (to_worker, from_coordinator) = mpsc::unbounded_channel();
     (
-        WorkerLink { send: to_coordinator, receive: from_coordinator },
-        CoordinatorLink { send: to_worker, receive: from_worker },
+        WorkerLink {
+            send: to_coordinator,
+            receive: from_coordinator,
+        },
+        CoordinatorLink {
+            send: to_worker,
+            receive: from_worker,
+        },
     )
 }

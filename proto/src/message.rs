@@ -89,11 +89,22 @@ pub enum FromWorker {
         fetched_bytes: u64,
     },
     /// A leased task did not work.
-    Failed { job: JobId, task: Task, attempt: Attempt, failure: Failure },
+    Failed {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        failure: Failure,
+    },
     /// Artifacts are on disk now.
-    Durable { names: Vec<ArtifactName>, bytes: u64 },
+    Durable {
+        names: Vec<ArtifactName>,
+        bytes: u64,
+    },
     /// Artifacts are gone (dropped after a fault, damaged, evicted).
-    Lost { names: Vec<ArtifactName>, reason: String },
+    Lost {
+        names: Vec<ArtifactName>,
+        reason: String,
+    },
     /// The worker is going; its leases are free.
     Leaving { reason: String },
 }
@@ -102,7 +113,11 @@ pub enum FromWorker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// An input could be had from none of its holders.
-    InputMissing { name: ArtifactName, tried: Vec<WorkerId>, reason: String },
+    InputMissing {
+        name: ArtifactName,
+        tried: Vec<WorkerId>,
+        reason: String,
+    },
     /// A law or a certificate is violated: the job stops, exit code 70.
     Violated(String),
     /// More memory than this worker has.
@@ -126,11 +141,20 @@ pub enum ToWorker {
     /// Answer to `Register`: the worker must end, with this sentence.
     Refused { reason: String },
     /// Comes once a connection before the first lease of a job.
-    Open { job: JobId, definition: Arc<JobDefinition> },
+    Open {
+        job: JobId,
+        definition: Arc<JobDefinition>,
+    },
     /// Compute this when all inputs can be had. Inputs not listed are at level 0.
     /// `consume`: nobody else needs the shard's own frontier(level-2) (directed: visited(level-1))
     /// any more, its buffer may be used for the result; it then counts as gone.
-    Lease { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input>, consume: bool },
+    Lease {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        inputs: Vec<Input>,
+        consume: bool,
+    },
     /// Forget these leases if not yet started.
     Revoke { attempts: Vec<Attempt> },
     /// These artifacts are not needed any more (a durable one may be deleted too).

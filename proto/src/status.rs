@@ -13,11 +13,17 @@ pub enum JobState {
     Queued,
     Running,
     /// No worker can go on; since when (unix seconds) and why.
-    Stalled { since: u64, reason: String },
+    Stalled {
+        since: u64,
+        reason: String,
+    },
     /// Stopped on request, resumable.
     Paused,
     Finished,
-    Failed { reason: String, internal: bool },
+    Failed {
+        reason: String,
+        internal: bool,
+    },
     Cancelled,
 }
 

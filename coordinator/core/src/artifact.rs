@@ -22,11 +22,19 @@ pub enum ArtifactKind {
 
 impl Artifact {
     pub fn frontier(level: Level, shard: u32) -> Artifact {
-        Artifact { level, shard, kind: ArtifactKind::Frontier }
+        Artifact {
+            level,
+            shard,
+            kind: ArtifactKind::Frontier,
+        }
     }
 
     pub fn visited(level: Level, shard: u32) -> Artifact {
-        Artifact { level, shard, kind: ArtifactKind::Visited }
+        Artifact {
+            level,
+            shard,
+            kind: ArtifactKind::Visited,
+        }
     }
 }
 

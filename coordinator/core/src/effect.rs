@@ -13,7 +13,10 @@ pub enum Effect {
     /// To the store. An urgent record ([`Record::is_urgent`]) must be durable before any later effect.
     Persist(Record),
     /// To a worker.
-    Send { connection: ConnectionId, order: Order },
+    Send {
+        connection: ConnectionId,
+        order: Order,
+    },
     /// End this connection after what was sent.
     HangUp { connection: ConnectionId },
     /// To a waiting client.
@@ -25,14 +28,38 @@ pub enum Effect {
 /// What a worker is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    Welcome { worker: WorkerId },
-    Refused { reason: String },
-    Open { job: JobId, definition: Arc<JobDefinition> },
-    Lease { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input>, consume: bool },
-    Revoke { attempts: Vec<Attempt> },
-    Release { job: JobId, artifacts: Vec<Artifact> },
-    Persist { job: JobId, artifacts: Vec<Artifact> },
-    Close { job: JobId, keep: bool },
+    Welcome {
+        worker: WorkerId,
+    },
+    Refused {
+        reason: String,
+    },
+    Open {
+        job: JobId,
+        definition: Arc<JobDefinition>,
+    },
+    Lease {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        inputs: Vec<Input>,
+        consume: bool,
+    },
+    Revoke {
+        attempts: Vec<Attempt>,
+    },
+    Release {
+        job: JobId,
+        artifacts: Vec<Artifact>,
+    },
+    Persist {
+        job: JobId,
+        artifacts: Vec<Artifact>,
+    },
+    Close {
+        job: JobId,
+        keep: bool,
+    },
 }
 
 /// An input of a leased task; level 0 is never listed.
@@ -47,12 +74,21 @@ pub struct Input {
 /// Answer to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    Submitted { job: JobId, existing: bool },
+    Submitted {
+        job: JobId,
+        existing: bool,
+    },
     /// The request is fulfilled; the driver answers with the job's status.
-    Done { job: JobId },
-    NoSuchJob { job: JobId },
+    Done {
+        job: JobId,
+    },
+    NoSuchJob {
+        job: JobId,
+    },
     /// The request makes no sense in the job's state.
-    Invalid { reason: String },
+    Invalid {
+        reason: String,
+    },
 }
 
 /// How much a watcher wants to hear of it at once.

@@ -27,23 +27,45 @@ pub struct RequestId(pub u64);
 pub enum Event {
     /// Time has passed; comes at least once a heartbeat.
     Tick,
-    Submit {
+    Submit(Box<Submission>),
+    Cancel {
         request: RequestId,
-        key: String,
-        fresh: bool,
-        definition: Arc<JobDefinition>,
-        /// Count and digest of level 0, by shard.
-        roots: Vec<(u64, Digest)>,
+        job: JobId,
     },
-    Cancel { request: RequestId, job: JobId },
-    Pause { request: RequestId, job: JobId },
-    Resume { request: RequestId, job: JobId },
+    Pause {
+        request: RequestId,
+        job: JobId,
+    },
+    Resume {
+        request: RequestId,
+        job: JobId,
+    },
     /// The first message of a connection.
-    Register { connection: ConnectionId, registration: Box<Registration> },
+    Register {
+        connection: ConnectionId,
+        registration: Box<Registration>,
+    },
     /// The connection is gone.
-    Disconnected { connection: ConnectionId },
+    Disconnected {
+        connection: ConnectionId,
+    },
     /// Any other message of a worker.
-    Report { connection: ConnectionId, report: Report },
+    Report {
+        connection: ConnectionId,
+        report: Report,
+    },
+}
+
+/// A job to be run, its index built.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    pub request: RequestId,
+    /// The same key never makes a second job.
+    pub key: String,
+    pub fresh: bool,
+    pub definition: Arc<JobDefinition>,
+    /// Count and digest of level 0, by shard.
+    pub roots: Vec<(u64, Digest)>,
 }
 
 /// Who a worker is and what it brings.
@@ -77,7 +99,10 @@ pub struct Held {
 /// What a registered worker says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    Heartbeat { memory_bytes: u64, peak_memory_bytes: u64 },
+    Heartbeat {
+        memory_bytes: u64,
+        peak_memory_bytes: u64,
+    },
     Done {
         job: JobId,
         task: Task,
@@ -86,17 +111,36 @@ pub enum Report {
         engine_nanos: u64,
         fetched_bytes: u64,
     },
-    Failed { job: JobId, task: Task, attempt: Attempt, failure: Failure },
-    Durable { artifacts: Vec<(JobId, Artifact)> },
-    Lost { artifacts: Vec<(JobId, Artifact)>, reason: String },
-    Leaving { reason: String },
+    Failed {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        failure: Failure,
+    },
+    Durable {
+        artifacts: Vec<(JobId, Artifact)>,
+    },
+    Lost {
+        artifacts: Vec<(JobId, Artifact)>,
+        reason: String,
+    },
+    Leaving {
+        reason: String,
+    },
 }
 
 /// Why a task did not work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    InputMissing { artifact: Artifact, tried: Vec<WorkerId>, reason: String },
+    InputMissing {
+        artifact: Artifact,
+        tried: Vec<WorkerId>,
+        reason: String,
+    },
     Violated(String),
-    Memory { needed: u64, allowed: u64 },
+    Memory {
+        needed: u64,
+        allowed: u64,
+    },
     Other(String),
 }

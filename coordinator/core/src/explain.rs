@@ -22,9 +22,16 @@ impl Coordinator {
 
     pub(crate) fn explain_running(&self, now: Now, job: &Job) -> String {
         if self.is_waiting_for_workers(now) {
-            let names: Vec<&str> =
-                self.awaited.iter().filter_map(|id| self.workers.get(id)).map(|w| w.name()).collect();
-            return format!("after a restart it waits for workers to come back: {}", names.join(", "));
+            let names: Vec<&str> = self
+                .awaited
+                .iter()
+                .filter_map(|id| self.workers.get(id))
+                .map(|w| w.name())
+                .collect();
+            return format!(
+                "after a restart it waits for workers to come back: {}",
+                names.join(", ")
+            );
         }
         if self.live().next().is_none() {
             return "no worker is connected; start one with `antipode worker`".into();
@@ -39,17 +46,31 @@ impl Coordinator {
             );
         }
         if let Writing::Writing { level, missing } = job.bfs.writing() {
-            return format!("a checkpoint of level {level}: {} artifacts are not on disk yet", missing.len());
+            return format!(
+                "a checkpoint of level {level}: {} artifacts are not on disk yet",
+                missing.len()
+            );
         }
         if job.bfs.end().is_some() && !job.bfs.unsaved().is_empty() {
             return format!("{} frontiers are not on disk yet", job.bfs.unsaved().len());
         }
-        let absent = job.owners.iter().flatten().find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
+        let absent = job
+            .owners
+            .iter()
+            .flatten()
+            .find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
         match absent.and_then(|id| self.workers.get(id)) {
             Some(worker) => {
-                let away = now.millis.saturating_sub(worker.last_seen);
-                let left = self.config.rebuild_after.saturating_sub(away).div_ceil(1000);
-                format!("worker {} is away; others take its shards in {left} s", worker.name())
+                let away = now.millis.saturating_sub(worker.seen_at_millis);
+                let left = self
+                    .config
+                    .rebuild_after
+                    .saturating_sub(away)
+                    .div_ceil(1000);
+                format!(
+                    "worker {} is away; others take its shards in {left} s",
+                    worker.name()
+                )
             }
             None => "nothing is ready".into(),
         }

@@ -19,17 +19,27 @@ impl Coordinator {
         if self.is_waiting_for_workers(now) {
             return;
         }
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running()) else { return };
+        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running()) else {
+            return;
+        };
         let mut granted: Vec<(TaskKey, WorkerId)> = Vec::new();
-        let mut load: BTreeMap<WorkerId, usize> =
-            self.live().map(|(worker, w)| (worker, w.leases.len())).collect();
+        let mut load: BTreeMap<WorkerId, usize> = self
+            .live()
+            .map(|(worker, w)| (worker, w.leases.len()))
+            .collect();
         if load.is_empty() {
             return;
         }
-        let expand = job.bfs.ready().iter().map(|&(level, shard)| TaskKey::Expand { level, shard });
+        let expand = job
+            .bfs
+            .ready()
+            .iter()
+            .map(|&(level, shard)| TaskKey::Expand { level, shard });
         for key in expand.chain(job.bfs.ready_finals()) {
             let trouble = job.troubles.get(&key);
-            let Some(worker) = choose(job, key, trouble, &load, &self.workers) else { continue };
+            let Some(worker) = choose(job, key, trouble, &load, &self.workers) else {
+                continue;
+            };
             if let Some(load) = load.get_mut(&worker) {
                 *load += 1;
             }
@@ -42,29 +52,57 @@ impl Coordinator {
 
     fn lease(&mut self, id: JobId, key: TaskKey, to: WorkerId, out: &mut Vec<Effect>) {
         let attempt = self.next_attempt();
-        let (Some(job), Some(worker)) = (self.jobs.get_mut(&id), self.workers.get_mut(&to)) else { return };
-        let Some(connection) = worker.connection else { return };
+        let (Some(job), Some(worker)) = (self.jobs.get_mut(&id), self.workers.get_mut(&to)) else {
+            return;
+        };
+        let Some(connection) = worker.connection else {
+            return;
+        };
         let (task, inputs, consume) = match key {
             TaskKey::Expand { level, shard } => {
-                let again = job.bfs.cell(level, shard).is_some_and(|cell| cell.result.is_some());
+                let again = job
+                    .bfs
+                    .cell(level, shard)
+                    .is_some_and(|cell| cell.result.is_some());
                 if let Some(resumed) = job.progress.resumed.as_mut().filter(|_| again) {
                     resumed.from_level = resumed.from_level.min(level - 1);
                     resumed.tasks_redone += 1;
                 }
                 let (inputs, consume) = job.bfs.grant(level, shard, to, attempt);
-                (Task::Expand { level, shard: ShardId(shard) }, inputs, consume)
+                (
+                    Task::Expand {
+                        level,
+                        shard: ShardId(shard),
+                    },
+                    inputs,
+                    consume,
+                )
             }
             TaskKey::Smallest { .. } | TaskKey::Words => {
-                let Some((task, inputs)) = job.bfs.grant_final(key, to, attempt) else { return };
+                let Some((task, inputs)) = job.bfs.grant_final(key, to, attempt) else {
+                    return;
+                };
                 (task, inputs, false)
             }
         };
         if job.opened.insert(to) {
             let definition = Arc::clone(&job.record.definition);
-            out.push(Effect::Send { connection, order: Order::Open { job: id, definition } });
+            out.push(Effect::Send {
+                connection,
+                order: Order::Open {
+                    job: id,
+                    definition,
+                },
+            });
         }
         worker.leases.insert(attempt, (id, key));
-        let order = Order::Lease { job: id, task, attempt, inputs, consume };
+        let order = Order::Lease {
+            job: id,
+            task,
+            attempt,
+            inputs,
+            consume,
+        };
         out.push(Effect::Send { connection, order });
     }
 
@@ -92,14 +130,18 @@ fn choose(
         TaskKey::Words => {
             let threads = |worker: &WorkerId| workers.get(worker).map_or(0, |w| w.threads);
             let free = load.keys().filter(|w| !avoided(w)).copied();
-            free.max_by_key(|w| (threads(w), std::cmp::Reverse(*w))).or_else(|| load.keys().next().copied())
+            free.max_by_key(|w| (threads(w), std::cmp::Reverse(*w)))
+                .or_else(|| load.keys().next().copied())
         }
     };
-    let Some(owner) = owner else { return None };
+    let owner = owner?;
     if !avoided(&owner) {
         return Some(owner).filter(|w| has_room(w));
     }
-    let other = load.keys().filter(|w| !avoided(w) && has_room(w)).min_by_key(|w| (load[w], **w));
+    let other = load
+        .keys()
+        .filter(|w| !avoided(w) && has_room(w))
+        .min_by_key(|w| (load[w], **w));
     match other {
         Some(&other) => Some(other),
         // More memory will not come by asking again; anything else may work at the second try.

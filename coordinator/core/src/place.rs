@@ -28,11 +28,16 @@ fn shares(total: usize, workers: &[(WorkerId, u32)]) -> Vec<usize> {
     let weight = |at: usize| u64::from(workers[at].1.max(1));
     let all: u64 = (0..workers.len()).map(weight).sum();
     let exact = |at: usize| total as u64 * weight(at);
-    let mut shares: Vec<usize> = (0..workers.len()).map(|at| (exact(at) / all) as usize).collect();
+    let mut shares: Vec<usize> = (0..workers.len())
+        .map(|at| (exact(at) / all) as usize)
+        .collect();
     let mut by_remainder: Vec<usize> = (0..workers.len()).collect();
     by_remainder.sort_by_key(|&at| (std::cmp::Reverse(exact(at) % all), at));
     let left = total - shares.iter().sum::<usize>();
-    by_remainder.into_iter().take(left).for_each(|at| shares[at] += 1);
+    by_remainder
+        .into_iter()
+        .take(left)
+        .for_each(|at| shares[at] += 1);
     shares
 }
 
@@ -41,7 +46,10 @@ mod tests {
     use super::*;
 
     fn counts(owners: &[Option<WorkerId>], workers: &[(WorkerId, u32)]) -> Vec<usize> {
-        workers.iter().map(|&(w, _)| owners.iter().filter(|&&o| o == Some(w)).count()).collect()
+        workers
+            .iter()
+            .map(|&(w, _)| owners.iter().filter(|&&o| o == Some(w)).count())
+            .collect()
     }
 
     #[test]
@@ -55,7 +63,10 @@ mod tests {
         let before = owners.clone();
         place(&mut owners, &[(a, 2), (b, 4), (c, 1)]);
         assert_eq!(counts(&owners, &[(a, 2), (b, 4), (c, 1)]), [4, 7, 2]);
-        assert_eq!(before.iter().zip(&owners).filter(|(x, y)| x != y).count(), 2);
+        assert_eq!(
+            before.iter().zip(&owners).filter(|(x, y)| x != y).count(),
+            2
+        );
         place(&mut owners, &[(b, 4)]);
         assert_eq!(owners, vec![Some(b); 13]);
         place(&mut owners, &[]);

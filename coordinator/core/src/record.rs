@@ -11,11 +11,31 @@ use std::sync::Arc;
 /// One change of the store. A record replaces the earlier one of the same name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    Job { job: JobId, record: Arc<JobRecord> },
-    Progress { job: JobId, progress: Box<Progress>, urgent: bool },
-    Result { job: JobId, level: Level, shard: u32, result: ExpandResult },
-    Key { key: String, job: JobId, existing: bool },
-    Worker { worker: WorkerId, record: WorkerRecord, urgent: bool },
+    Job {
+        job: JobId,
+        record: Arc<JobRecord>,
+    },
+    Progress {
+        job: JobId,
+        progress: Box<Progress>,
+        urgent: bool,
+    },
+    Result {
+        job: JobId,
+        level: Level,
+        shard: u32,
+        result: ExpandResult,
+    },
+    Key {
+        key: String,
+        job: JobId,
+        existing: bool,
+    },
+    Worker {
+        worker: WorkerId,
+        record: WorkerRecord,
+        urgent: bool,
+    },
 }
 
 impl Record {
@@ -76,14 +96,20 @@ pub enum Phase {
     Running,
     Paused,
     Finished,
-    Failed { reason: String, internal: bool },
+    Failed {
+        reason: String,
+        internal: bool,
+    },
     Cancelled,
 }
 
 impl Phase {
     /// Nothing leaves such a phase.
     pub fn is_final(&self) -> bool {
-        matches!(self, Phase::Finished | Phase::Failed { .. } | Phase::Cancelled)
+        matches!(
+            self,
+            Phase::Finished | Phase::Failed { .. } | Phase::Cancelled
+        )
     }
 }
 

@@ -21,25 +21,34 @@ impl Coordinator {
         out: &mut Vec<Effect>,
     ) {
         let mut refuse = |reason: String| {
-            out.push(Effect::Send { connection, order: Order::Refused { reason } });
+            out.push(Effect::Send {
+                connection,
+                order: Order::Refused { reason },
+            });
             out.push(Effect::HangUp { connection });
         };
-        if let Some(theirs) = registration.cluster.as_ref().filter(|theirs| **theirs != self.cluster) {
+        if let Some(theirs) = registration
+            .cluster
+            .as_ref()
+            .filter(|theirs| **theirs != self.cluster)
+        {
             return refuse(format!(
                 "this worker's data belong to cluster {theirs}, the coordinator is of cluster {}; give the worker another --data directory, or start the coordinator with its old one",
                 self.cluster
             ));
         }
         let known = registration.worker.and_then(|id| self.workers.get(&id));
-        if let Some(known) = known.filter(|known| registration.incarnation < known.record.incarnation) {
+        if let Some(known) =
+            known.filter(|known| registration.incarnation < known.record.incarnation)
+        {
             return refuse(format!(
                 "worker {} was started again since ({} after {}); only the later start may go on",
                 known.record.name, known.record.incarnation.0, registration.incarnation.0
             ));
         }
-        let id = registration
-            .worker
-            .unwrap_or_else(|| WorkerId(self.workers.keys().next_back().map_or(1, |last| last.0 + 1)));
+        let id = registration.worker.unwrap_or_else(|| {
+            WorkerId(self.workers.keys().next_back().map_or(1, |last| last.0 + 1))
+        });
         if let Some(old) = self.workers.get_mut(&id).and_then(|w| w.connection.take()) {
             self.connections.remove(&old);
             out.push(Effect::HangUp { connection: old });
@@ -51,12 +60,22 @@ impl Coordinator {
             incarnation: registration.incarnation,
             left: false,
         };
-        out.push(Effect::Persist(Record::Worker { worker: id, record: record.clone(), urgent: true }));
-        out.push(Effect::Send { connection, order: Order::Welcome { worker: id } });
+        out.push(Effect::Persist(Record::Worker {
+            worker: id,
+            record: record.clone(),
+            urgent: true,
+        }));
+        out.push(Effect::Send {
+            connection,
+            order: Order::Welcome { worker: id },
+        });
 
         // What it says now replaces all that was believed of it before.
         let before = self.workers.remove(&id);
-        let old_leases = before.as_ref().map(|w| w.leases.clone()).unwrap_or_default();
+        let old_leases = before
+            .as_ref()
+            .map(|w| w.leases.clone())
+            .unwrap_or_default();
         let worker = Worker {
             record,
             version: registration.version,
@@ -66,8 +85,8 @@ impl Coordinator {
             kernel: registration.kernel,
             local: registration.local,
             connection: Some(connection),
-            last_seen: now.millis,
-            last_seen_unix: now.unix,
+            seen_at_millis: now.millis,
+            seen_at: now.unix,
             lost: false,
             rehomed: false,
             leases: BTreeMap::new(),
@@ -78,7 +97,9 @@ impl Coordinator {
         for job in self.jobs.values_mut() {
             job.bfs.remove_copies_of(id);
             job.opened.remove(&id);
-            job.troubles.values_mut().for_each(|trouble| _ = trouble.avoid.remove(&id));
+            job.troubles
+                .values_mut()
+                .for_each(|trouble| _ = trouble.avoid.remove(&id));
         }
         self.take_up_copies(id, connection, registration.held, out);
         self.take_up_leases(id, old_leases, registration.running, out);
@@ -97,13 +118,23 @@ impl Coordinator {
         held.sort_by_key(|h| (h.artifact.kind, h.artifact.level, h.artifact.shard));
         let mut strange: BTreeMap<JobId, bool> = BTreeMap::new();
         for copy in held {
-            let Some(job) = self.jobs.get_mut(&copy.job).filter(|job| !job.progress.phase.is_final()) else {
-                let keeps = self.jobs.get(&copy.job).is_some_and(|job| job.keeps_artifacts());
+            let Some(job) = self
+                .jobs
+                .get_mut(&copy.job)
+                .filter(|job| !job.progress.phase.is_final())
+            else {
+                let keeps = self
+                    .jobs
+                    .get(&copy.job)
+                    .is_some_and(|job| job.keeps_artifacts());
                 strange.insert(copy.job, keeps);
                 continue;
             };
             let artifact = copy.artifact;
-            let unknown = job.bfs.cell(artifact.level, artifact.shard).is_some_and(|c| c.result.is_none());
+            let unknown = job
+                .bfs
+                .cell(artifact.level, artifact.shard)
+                .is_some_and(|c| c.result.is_none());
             if unknown && artifact.kind == ArtifactKind::Frontier && artifact.level > 0 {
                 let result = ExpandResult {
                     count: copy.count,
@@ -116,10 +147,15 @@ impl Coordinator {
                 job.bfs.settle();
             }
             // A refusal has told the worker to drop it.
-            _ = job.bfs.add_copy(artifact, (copy.count, copy.digest), id, copy.durable);
+            _ = job
+                .bfs
+                .add_copy(artifact, (copy.count, copy.digest), id, copy.durable);
         }
         for (job, keep) in strange {
-            out.push(Effect::Send { connection, order: Order::Close { job, keep } });
+            out.push(Effect::Send {
+                connection,
+                order: Order::Close { job, keep },
+            });
         }
     }
 
@@ -136,7 +172,8 @@ impl Coordinator {
         for (job, task, attempt) in running {
             let adopted = key_of(&task).filter(|&key| match self.jobs.get_mut(&job) {
                 Some(job) if job.is_running() => {
-                    old.contains_key(&attempt) && job.bfs.lease(key).is_some_and(|l| l.attempt == attempt)
+                    old.contains_key(&attempt)
+                        && job.bfs.lease(key).is_some_and(|l| l.attempt == attempt)
                         || job.bfs.adopt_lease(key, id, attempt)
                 }
                 _ => false,
@@ -153,16 +190,30 @@ impl Coordinator {
                 job.bfs.free(key, false);
             }
         }
-        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
         worker.leases = going_on;
         if let Some(connection) = worker.connection.filter(|_| !unwanted.is_empty()) {
-            out.push(Effect::Send { connection, order: Order::Revoke { attempts: unwanted } });
+            out.push(Effect::Send {
+                connection,
+                order: Order::Revoke { attempts: unwanted },
+            });
         }
     }
 
-    pub(crate) fn disconnected(&mut self, now: Now, connection: ConnectionId, out: &mut Vec<Effect>) {
-        let Some(id) = self.connections.remove(&connection) else { return };
-        let Some(worker) = self.workers.get_mut(&id) else { return };
+    pub(crate) fn disconnected(
+        &mut self,
+        now: Now,
+        connection: ConnectionId,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(id) = self.connections.remove(&connection) else {
+            return;
+        };
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
         worker.connection = None;
         if worker.local {
             self.lose(id, out);
@@ -177,10 +228,16 @@ impl Coordinator {
 
     /// The worker said goodbye.
     pub(crate) fn leave(&mut self, id: WorkerId, out: &mut Vec<Effect>) {
-        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
         worker.record.left = true;
         let record = worker.record.clone();
-        out.push(Effect::Persist(Record::Worker { worker: id, record, urgent: false }));
+        out.push(Effect::Persist(Record::Worker {
+            worker: id,
+            record,
+            urgent: false,
+        }));
         self.lose(id, out);
         self.rehome(id);
     }
@@ -188,7 +245,9 @@ impl Coordinator {
     /// Its leases return, its copies count as gone, and it must register again.
     pub(crate) fn lose(&mut self, id: WorkerId, out: &mut Vec<Effect>) {
         self.awaited.remove(&id);
-        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
         worker.lost = true;
         if let Some(connection) = worker.connection.take() {
             self.connections.remove(&connection);
@@ -217,10 +276,13 @@ impl Coordinator {
 
     pub(crate) fn tick(&mut self, now: Now, out: &mut Vec<Effect>) {
         // If this process itself was asleep, nobody could be heard: that is not the workers' fault.
-        let slept = self.last_tick.map_or(0, |last| now.millis.saturating_sub(last));
+        let slept = self
+            .last_tick
+            .map_or(0, |last| now.millis.saturating_sub(last));
         if slept > 3 * self.config.heartbeat {
             for worker in self.workers.values_mut() {
-                worker.last_seen = (worker.last_seen + slept - self.config.heartbeat).min(now.millis);
+                worker.seen_at_millis =
+                    (worker.seen_at_millis + slept - self.config.heartbeat).min(now.millis);
             }
         }
         self.last_tick = Some(now.millis);
@@ -232,7 +294,11 @@ impl Coordinator {
             self.touch_all();
         }
         let silent = |worker: &Worker| {
-            if worker.local && worker.connection.is_some() { 0 } else { now.millis - worker.last_seen.min(now.millis) }
+            if worker.local && worker.connection.is_some() {
+                0
+            } else {
+                now.millis - worker.seen_at_millis.min(now.millis)
+            }
         };
         let lost: Vec<WorkerId> = self
             .workers
@@ -252,15 +318,26 @@ impl Coordinator {
 
     /// Gives the shards of all unfinished jobs to the workers there are.
     pub(crate) fn place_all(&mut self) {
-        let workers: Vec<(WorkerId, u32)> =
-            self.workers.iter().filter(|(_, w)| !w.rehomed).map(|(&id, w)| (id, w.threads)).collect();
-        for job in self.jobs.values_mut().filter(|job| !job.progress.phase.is_final()) {
+        let workers: Vec<(WorkerId, u32)> = self
+            .workers
+            .iter()
+            .filter(|(_, w)| !w.rehomed)
+            .map(|(&id, w)| (id, w.threads))
+            .collect();
+        for job in self
+            .jobs
+            .values_mut()
+            .filter(|job| !job.progress.phase.is_final())
+        {
             place(&mut job.owners, &workers);
         }
     }
 
     pub(crate) fn touch_all(&mut self) {
-        let unfinished = self.jobs.iter().filter(|(_, job)| !job.progress.phase.is_final());
+        let unfinished = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| !job.progress.phase.is_final());
         self.touched.extend(unfinished.map(|(&id, _)| id));
     }
 }
@@ -269,7 +346,10 @@ impl Coordinator {
 pub(crate) fn key_of(task: &Task) -> Option<TaskKey> {
     Some(match task {
         Task::Expand { level: 0, .. } => return None,
-        Task::Expand { level, shard } => TaskKey::Expand { level: *level, shard: shard.0 },
+        Task::Expand { level, shard } => TaskKey::Expand {
+            level: *level,
+            shard: shard.0,
+        },
         Task::Smallest { shard, .. } => TaskKey::Smallest { shard: shard.0 },
         Task::Words { .. } => TaskKey::Words,
     })

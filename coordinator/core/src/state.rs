@@ -60,6 +60,8 @@ pub struct Job {
     pub(crate) pausing: Vec<RequestId>,
     /// Since when (unix seconds) nothing can go on, and why.
     pub(crate) stalled: Option<(u64, String)>,
+    /// Since when (milliseconds) nobody works on it; after a moment it counts as stalled.
+    pub(crate) idle_since: Option<u64>,
     /// Since when it runs in this process (milliseconds).
     pub(crate) running_since: Option<u64>,
     pub(crate) checkpointing: Checkpointing,
@@ -98,8 +100,8 @@ pub struct Worker {
     pub(crate) kernel: String,
     pub(crate) local: bool,
     pub(crate) connection: Option<ConnectionId>,
-    pub(crate) last_seen: u64,
-    pub(crate) last_seen_unix: u64,
+    pub(crate) seen_at_millis: u64,
+    pub(crate) seen_at: u64,
     /// Its leases and copies count as gone, until it registers again.
     pub(crate) lost: bool,
     /// Others may own its shards.
@@ -111,7 +113,13 @@ pub struct Worker {
 
 impl Coordinator {
     /// A coordinator at its start. `epoch` must be larger than that of any start before.
-    pub fn new(config: Config, cluster: String, epoch: u64, stored: Stored, now: Now) -> Result<Coordinator, String> {
+    pub fn new(
+        config: Config,
+        cluster: String,
+        epoch: u64,
+        stored: Stored,
+        now: Now,
+    ) -> Result<Coordinator, String> {
         let mut coordinator = Coordinator {
             config,
             cluster,
@@ -127,7 +135,8 @@ impl Coordinator {
             touched: BTreeSet::new(),
         };
         for (id, stored) in stored.jobs {
-            let mut job = Job::new(stored.record).map_err(|problem| format!("job {id}: {problem}"))?;
+            let mut job =
+                Job::new(stored.record).map_err(|problem| format!("job {id}: {problem}"))?;
             job.bfs.restore(stored.results, stored.progress.checkpoint);
             job.progress = stored.progress;
             if job.progress.phase.is_final() {
@@ -176,18 +185,29 @@ impl Coordinator {
 
     /// Records that bring the store up to date: all progress of unfinished jobs.
     pub fn snapshot(&self, now: Now) -> Vec<Record> {
-        let unfinished = self.jobs.iter().filter(|(_, job)| !job.progress.phase.is_final());
-        unfinished.map(|(&id, job)| job.progress_record(id, now, true)).collect()
+        let unfinished = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| !job.progress.phase.is_final());
+        unfinished
+            .map(|(&id, job)| job.progress_record(id, now, true))
+            .collect()
     }
 
     /// Workers that can be given work: connected and not lost.
     pub(crate) fn live(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
-        self.workers.iter().filter(|(_, w)| w.is_live()).map(|(&id, w)| (id, w))
+        self.workers
+            .iter()
+            .filter(|(_, w)| w.is_live())
+            .map(|(&id, w)| (id, w))
     }
 
     pub(crate) fn next_attempt(&mut self) -> Attempt {
         self.counter += 1;
-        Attempt { epoch: self.epoch, counter: self.counter }
+        Attempt {
+            epoch: self.epoch,
+            counter: self.counter,
+        }
     }
 }
 
@@ -204,6 +224,7 @@ impl Job {
             troubles: BTreeMap::new(),
             pausing: Vec::new(),
             stalled: None,
+            idle_since: None,
             running_since: None,
             checkpointing: Checkpointing::default(),
         })
@@ -228,7 +249,9 @@ impl Job {
 
     /// Time spent running until now, in milliseconds, over all starts.
     pub fn run_millis(&self, now: Now) -> u64 {
-        let present = self.running_since.map_or(0, |since| now.millis.saturating_sub(since));
+        let present = self
+            .running_since
+            .map_or(0, |since| now.millis.saturating_sub(since));
         self.progress.run_millis + present
     }
 
@@ -239,7 +262,11 @@ impl Job {
     pub(crate) fn progress_record(&self, job: JobId, now: Now, urgent: bool) -> Record {
         let mut progress = self.progress.clone();
         progress.run_millis = self.run_millis(now);
-        Record::Progress { job, progress: Box::new(progress), urgent }
+        Record::Progress {
+            job,
+            progress: Box::new(progress),
+            urgent,
+        }
     }
 
     /// The job is taken up again: from here on, tasks done again are counted.
@@ -247,14 +274,21 @@ impl Job {
         let kept = self.bfs.results();
         if kept > 0 {
             let from_level: Level = self.bfs.complete().saturating_sub(1);
-            self.progress.resumed =
-                Some(crate::record::Resumed { from_level, tasks_kept: kept, tasks_redone: 0 });
+            self.progress.resumed = Some(crate::record::Resumed {
+                from_level,
+                tasks_kept: kept,
+                tasks_redone: 0,
+            });
         }
     }
 
     pub(crate) fn start_clock(&mut self, now: Now) {
         self.running_since.get_or_insert(now.millis);
-        self.checkpointing = Checkpointing { last: now.millis, ..self.checkpointing };
+        self.idle_since = None;
+        self.checkpointing = Checkpointing {
+            last: now.millis,
+            ..self.checkpointing
+        };
     }
 
     pub(crate) fn stop_clock(&mut self, now: Now) {
@@ -274,8 +308,8 @@ impl Worker {
             kernel: String::new(),
             local: false,
             connection: None,
-            last_seen: now.millis,
-            last_seen_unix: now.unix,
+            seen_at_millis: now.millis,
+            seen_at: now.unix,
             lost: true,
             rehomed: true,
             leases: BTreeMap::new(),
@@ -325,6 +359,6 @@ impl Worker {
 
     /// Unix seconds.
     pub fn last_seen(&self) -> u64 {
-        self.last_seen_unix
+        self.seen_at
     }
 }

@@ -11,7 +11,10 @@ use sim::toy::Toy;
 
 /// More with e.g. ANTIPODE_SIM_SEEDS=20000.
 fn seeds() -> u64 {
-    std::env::var("ANTIPODE_SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+    std::env::var("ANTIPODE_SIM_SEEDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(300)
 }
 
 fn plan(seed: u64) -> Plan {
@@ -25,7 +28,11 @@ fn plan(seed: u64) -> Plan {
         toy,
         workers: rng.random_range(1..5),
         antipodes: rng.random_range(0..4),
-        keep: if rng.random_bool(0.2) { Keep::Frontiers } else { Keep::Result },
+        keep: if rng.random_bool(0.2) {
+            Keep::Frontiers
+        } else {
+            Keep::Result
+        },
         depth: rng.random_bool(0.2).then(|| rng.random_range(0..8)),
         known: rng.random_bool(0.6),
         faults: 0,
@@ -45,28 +52,54 @@ fn without_faults_every_order_gives_the_counts() {
 #[test]
 fn crashes_cuts_and_repeats_change_nothing() {
     for seed in 0..seeds() {
-        Cluster::new(Plan { faults: 12, ..plan(seed) }, seed).run();
+        Cluster::new(
+            Plan {
+                faults: 12,
+                ..plan(seed)
+            },
+            seed,
+        )
+        .run();
     }
 }
 
 #[test]
 fn restarts_of_the_coordinator_change_nothing() {
     for seed in 0..seeds() {
-        Cluster::new(Plan { coordinator_restarts: 3, ..plan(seed) }, seed).run();
+        Cluster::new(
+            Plan {
+                coordinator_restarts: 3,
+                ..plan(seed)
+            },
+            seed,
+        )
+        .run();
     }
 }
 
 #[test]
 fn pauses_keep_what_they_promise() {
     for seed in 0..seeds() {
-        Cluster::new(Plan { pauses: 3, ..plan(seed) }, seed).run();
+        Cluster::new(
+            Plan {
+                pauses: 3,
+                ..plan(seed)
+            },
+            seed,
+        )
+        .run();
     }
 }
 
 #[test]
 fn everything_at_once() {
     for seed in 0..seeds() {
-        let plan = Plan { faults: 10, coordinator_restarts: 2, pauses: 2, ..plan(seed) };
+        let plan = Plan {
+            faults: 10,
+            coordinator_restarts: 2,
+            pauses: 2,
+            ..plan(seed)
+        };
         Cluster::new(plan, seed).run();
     }
 }
@@ -74,7 +107,12 @@ fn everything_at_once() {
 #[test]
 fn one_seed_gives_one_history() {
     for seed in 0..5 {
-        let plan = || Plan { faults: 8, coordinator_restarts: 1, pauses: 1, ..plan(seed) };
+        let plan = || Plan {
+            faults: 8,
+            coordinator_restarts: 1,
+            pauses: 1,
+            ..plan(seed)
+        };
         let (mut a, mut b) = (Cluster::new(plan(), seed), Cluster::new(plan(), seed));
         a.run();
         b.run();
@@ -91,6 +129,10 @@ fn without_faults_no_task_is_leased_twice() {
         let most = u64::from(plan.toy.shards) * (levels + 5) + 1;
         let mut cluster = Cluster::new(plan, seed);
         cluster.run();
-        assert!(cluster.leases <= most, "seed {seed}: {} leases, {most} expected at most", cluster.leases);
+        assert!(
+            cluster.leases <= most,
+            "seed {seed}: {} leases, {most} expected at most",
+            cluster.leases
+        );
     }
 }

@@ -43,6 +43,8 @@ impl fmt::Display for Attempt {
 impl std::str::FromStr for JobId {
     type Err = String;
     fn from_str(text: &str) -> Result<JobId, String> {
-        text.parse().map(JobId).map_err(|_| format!("'{text}' is not a job number; `antipode jobs` lists them"))
+        text.parse()
+            .map(JobId)
+            .map_err(|_| format!("'{text}' is not a job number; `antipode jobs` lists them"))
     }
 }

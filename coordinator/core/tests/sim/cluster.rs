@@ -5,7 +5,8 @@ use super::toy::{Set, Toy};
 use super::worker::{SimWorker, compute};
 use antipode_coordinator_core::record::{JobRecord, Phase, Record, Stored, StoredJob};
 use antipode_coordinator_core::{
-    Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report, RequestId, check,
+    Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report,
+    RequestId, Submission, check,
 };
 use antipode_ids::JobId;
 use antipode_solver_core::job::Keep;
@@ -50,23 +51,42 @@ impl Store {
 
     /// Makes the first records durable; the others are lost with a crash.
     fn flush(&mut self, most: usize) {
-        let records = self.pending.drain(..most.min(self.pending.len())).collect::<Vec<_>>();
+        let records = self
+            .pending
+            .drain(..most.min(self.pending.len()))
+            .collect::<Vec<_>>();
         for record in records {
             match record {
                 Record::Job { job, record } => {
-                    let stored = StoredJob { record, progress: Default::default(), results: vec![] };
+                    let stored = StoredJob {
+                        record,
+                        progress: Default::default(),
+                        results: vec![],
+                    };
                     self.stored.jobs.insert(job, stored);
                 }
                 Record::Progress { job, progress, .. } => {
                     self.stored.jobs.get_mut(&job).unwrap().progress = *progress;
                 }
-                Record::Result { job, level, shard, result } => {
+                Record::Result {
+                    job,
+                    level,
+                    shard,
+                    result,
+                } => {
                     let results = &mut self.stored.jobs.get_mut(&job).unwrap().results;
-                    assert!(results.iter().all(|r| (r.0, r.1) != (level, shard)), "a result counts once");
+                    assert!(
+                        results.iter().all(|r| (r.0, r.1) != (level, shard)),
+                        "a result counts once"
+                    );
                     results.push((level, shard, result));
                 }
-                Record::Key { key, job, existing } => _ = self.stored.keys.insert(key, (job, existing)),
-                Record::Worker { worker, record, .. } => _ = self.stored.workers.insert(worker, record),
+                Record::Key { key, job, existing } => {
+                    _ = self.stored.keys.insert(key, (job, existing))
+                }
+                Record::Worker { worker, record, .. } => {
+                    _ = self.stored.workers.insert(worker, record)
+                }
             }
         }
     }
@@ -94,13 +114,22 @@ pub struct Cluster {
 }
 
 fn config(plan: &Plan) -> Config {
-    Config { heartbeat: 100, lease: 1000, rebuild_after: 3000, checkpoint_every: plan.checkpoint_every }
+    Config {
+        heartbeat: 100,
+        lease: 1000,
+        rebuild_after: 3000,
+        checkpoint_every: plan.checkpoint_every,
+    }
 }
 
 impl Cluster {
     pub fn new(plan: Plan, seed: u64) -> Cluster {
-        let now = Now { millis: 1, unix: 1_000_000 };
-        let core = Coordinator::new(config(&plan), CLUSTER.into(), 1, Stored::default(), now).unwrap();
+        let now = Now {
+            millis: 1,
+            unix: 1_000_000,
+        };
+        let core =
+            Coordinator::new(config(&plan), CLUSTER.into(), 1, Stored::default(), now).unwrap();
         Cluster {
             rng: StdRng::seed_from_u64(seed),
             now,
@@ -137,12 +166,20 @@ impl Cluster {
                     if matches!(order, Order::Lease { .. }) {
                         self.leases += 1;
                     }
-                    if let Some(worker) = self.workers.iter_mut().find(|w| w.connection == Some(connection)) {
+                    if let Some(worker) = self
+                        .workers
+                        .iter_mut()
+                        .find(|w| w.connection == Some(connection))
+                    {
                         worker.inbox.push_back(order);
                     }
                 }
                 Effect::HangUp { connection } => {
-                    if let Some(worker) = self.workers.iter_mut().find(|w| w.connection == Some(connection)) {
+                    if let Some(worker) = self
+                        .workers
+                        .iter_mut()
+                        .find(|w| w.connection == Some(connection))
+                    {
                         worker.connection = None;
                         worker.inbox.clear();
                         worker.outbox.clear();
@@ -162,8 +199,18 @@ impl Cluster {
     pub fn submit(&mut self, key: &str, record: &JobRecord, fresh: bool) -> Reply {
         let request = self.request();
         let (definition, roots) = (record.definition.clone(), record.roots.clone());
-        self.step(Event::Submit { request, key: key.into(), fresh, definition, roots });
-        self.replies.remove(&request).expect("a submission is answered at once")
+        let key = key.into();
+        let submission = Submission {
+            request,
+            key,
+            fresh,
+            definition,
+            roots,
+        };
+        self.step(Event::Submit(Box::new(submission)));
+        self.replies
+            .remove(&request)
+            .expect("a submission is answered at once")
     }
 
     fn phase(&self, job: JobId) -> Phase {
@@ -172,9 +219,20 @@ impl Cluster {
 
     /// Runs until the job has ended, and compares everything with the dull search.
     pub fn run(&mut self) {
-        let record = self.plan.toy.record(self.plan.antipodes, self.plan.keep, self.plan.depth, self.plan.known);
+        let record = self.plan.toy.record(
+            self.plan.antipodes,
+            self.plan.keep,
+            self.plan.depth,
+            self.plan.known,
+        );
         let job = JobId(1);
-        assert_eq!(self.submit("key", &record, false), Reply::Submitted { job, existing: false });
+        assert_eq!(
+            self.submit("key", &record, false),
+            Reply::Submitted {
+                job,
+                existing: false
+            }
+        );
         let mut actions = 0u64;
         while !self.phase(job).is_final() {
             self.act(job);
@@ -183,19 +241,44 @@ impl Cluster {
                 actions < 400_000,
                 "no end in sight: {:?}\n{}",
                 self.core.explain(self.now, job),
-                self.log.lines().rev().take(30).collect::<Vec<_>>().join("\n")
+                self.log
+                    .lines()
+                    .rev()
+                    .take(30)
+                    .collect::<Vec<_>>()
+                    .join("\n")
             );
         }
         self.compare(job);
-        assert_eq!(self.submit("key", &record, false), Reply::Submitted { job, existing: false });
-        assert_eq!(self.submit("again", &record, false), Reply::Submitted { job, existing: true });
+        assert_eq!(
+            self.submit("key", &record, false),
+            Reply::Submitted {
+                job,
+                existing: false
+            }
+        );
+        assert_eq!(
+            self.submit("again", &record, false),
+            Reply::Submitted {
+                job,
+                existing: true
+            }
+        );
     }
 
     fn compare(&self, job: JobId) {
         let state = &self.core.jobs()[&job];
-        assert_eq!(state.progress().phase, Phase::Finished, "{}", self.log.lines().last().unwrap_or(""));
+        assert_eq!(
+            state.progress().phase,
+            Phase::Finished,
+            "{}",
+            self.log.lines().last().unwrap_or("")
+        );
         let levels = self.plan.toy.levels();
-        let deepest = self.plan.depth.map_or(levels.len() - 1, |d| (d as usize).min(levels.len() - 1));
+        let deepest = self
+            .plan
+            .depth
+            .map_or(levels.len() - 1, |d| (d as usize).min(levels.len() - 1));
         let counted: Vec<u128> = state.bfs().rows()[..state.bfs().complete() as usize]
             .iter()
             .map(|row| row.count)
@@ -208,9 +291,17 @@ impl Cluster {
         let noticed = self.plan.known || self.plan.depth.is_none_or(|d| d as usize >= levels.len());
         assert_eq!(state.progress().exhausted, all && noticed);
         if state.progress().exhausted {
-            let smallest: Vec<u16> =
-                levels[deepest].iter().take(self.plan.antipodes as usize).map(|&x| x as u16).collect();
-            let found: Vec<u16> = state.progress().antipodes.iter().map(|(state, _)| state[0]).collect();
+            let smallest: Vec<u16> = levels[deepest]
+                .iter()
+                .take(self.plan.antipodes as usize)
+                .map(|&x| x as u16)
+                .collect();
+            let found: Vec<u16> = state
+                .progress()
+                .antipodes
+                .iter()
+                .map(|(state, _)| state[0])
+                .collect();
             assert_eq!(found, smallest);
         }
         if self.plan.keep == Keep::Frontiers {
@@ -221,7 +312,10 @@ impl Cluster {
                 .flat_map(|copy| copy.set.iter().copied())
                 .collect();
             let due: Set = levels[1..=deepest].iter().flatten().copied().collect();
-            assert!(self.faults < self.plan.faults || kept.is_superset(&due), "a level is nowhere on disk");
+            assert!(
+                self.faults < self.plan.faults || kept.is_superset(&due),
+                "a level is nowhere on disk"
+            );
         }
     }
 
@@ -239,7 +333,7 @@ impl Cluster {
             0..=1 => self.fault(at),
             2 => self.client_acts(job),
             3..=4 if self.rng.random_bool(0.1) => self.restart_coordinator(),
-            5..=9 => _ = self.store.flush(3),
+            5..=9 => self.store.flush(3),
             _ => self.work(at),
         }
     }
@@ -265,13 +359,19 @@ impl Cluster {
                 self.next_connection += 1;
                 worker.connection = Some(connection);
                 let registration = Box::new(worker.registration());
-                self.step(Event::Register { connection, registration });
+                self.step(Event::Register {
+                    connection,
+                    registration,
+                });
             }
             return;
         };
         if self.now.millis >= worker.next_heartbeat {
             worker.next_heartbeat = self.now.millis + 100;
-            worker.outbox.push_back(Report::Heartbeat { memory_bytes: 1, peak_memory_bytes: 2 });
+            worker.outbox.push_back(Report::Heartbeat {
+                memory_bytes: 1,
+                peak_memory_bytes: 2,
+            });
         }
         match self.rng.random_range(0..4) {
             0 => {
@@ -280,7 +380,9 @@ impl Cluster {
                 }
             }
             1 => {
-                let Some(report) = worker.outbox.pop_front() else { return };
+                let Some(report) = worker.outbox.pop_front() else {
+                    return;
+                };
                 if self.faults > 0 && self.rng.random_bool(0.02) {
                     self.faults -= 1;
                     worker.outbox.push_back(report.clone());
@@ -326,9 +428,13 @@ impl Cluster {
             }
             3 => worker.damage(&mut self.rng),
             _ => {
-                if connection.is_some() && !worker.frozen {
-                    let connection = connection.unwrap();
-                    self.step(Event::Report { connection, report: Report::Leaving { reason: "drain".into() } });
+                if let Some(connection) = connection.filter(|_| !worker.frozen) {
+                    self.step(Event::Report {
+                        connection,
+                        report: Report::Leaving {
+                            reason: "drain".into(),
+                        },
+                    });
                     self.workers[at].crash(true);
                 }
             }
@@ -353,7 +459,14 @@ impl Cluster {
         }
         writeln!(self.log, "{} coordinator starts again", self.now.millis).unwrap();
         let stored = self.store.stored.clone();
-        self.core = Coordinator::new(config(&self.plan), CLUSTER.into(), self.epoch, stored, self.now).unwrap();
+        self.core = Coordinator::new(
+            config(&self.plan),
+            CLUSTER.into(),
+            self.epoch,
+            stored,
+            self.now,
+        )
+        .unwrap();
         check::all(&self.core).unwrap();
     }
 
@@ -364,7 +477,10 @@ impl Cluster {
             self.pause_asked = Some(request);
             self.step(Event::Pause { request, job });
         }
-        if self.phase(job) == Phase::Paused && self.pause_asked.is_none() && self.rng.random_bool(0.5) {
+        if self.phase(job) == Phase::Paused
+            && self.pause_asked.is_none()
+            && self.rng.random_bool(0.5)
+        {
             let request = self.request();
             self.step(Event::Resume { request, job });
             assert_eq!(self.replies.remove(&request), Some(Reply::Done { job }));
@@ -372,7 +488,9 @@ impl Cluster {
     }
 
     fn answer_pause(&mut self, job: JobId) {
-        let Some(request) = self.pause_asked else { return };
+        let Some(request) = self.pause_asked else {
+            return;
+        };
         if self.replies.remove(&request).is_none() {
             return;
         }
@@ -384,12 +502,20 @@ impl Cluster {
         assert_eq!(stored.progress.phase, state.progress().phase);
         assert_eq!(stored.progress.checkpoint, state.progress().checkpoint);
         let lossless = self.faults == self.plan.faults;
-        if let (Phase::Paused, Some(level), true) = (&state.progress().phase, state.bfs().checkpoint(), lossless) {
+        if let (Phase::Paused, Some(level), true) =
+            (&state.progress().phase, state.bfs().checkpoint(), lossless)
+        {
             for shard in 0..self.plan.toy.shards {
                 for artifact in state.bfs().graph().checkpoint(level, shard) {
                     let empty = state.bfs().content(artifact).unwrap().0 == 0;
-                    let copies = self.workers.iter().filter_map(|w| w.copies.get(&(job, artifact)));
-                    assert!(empty || copies.into_iter().any(|c| c.durable), "the {artifact} is not on disk");
+                    let copies = self
+                        .workers
+                        .iter()
+                        .filter_map(|w| w.copies.get(&(job, artifact)));
+                    assert!(
+                        empty || copies.into_iter().any(|c| c.durable),
+                        "the {artifact} is not on disk"
+                    );
                 }
             }
         }

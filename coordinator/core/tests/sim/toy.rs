@@ -27,8 +27,15 @@ pub struct Toy {
 impl Toy {
     /// The n-cube: levels are binomial coefficients.
     pub fn cube(n: u32, shards: u32) -> Toy {
-        let moves = (0..n).map(|bit| (0..1 << n).map(|x| x ^ (1 << bit)).collect()).collect();
-        Toy { states: 1 << n, shards, moves, directed: false }
+        let moves = (0..n)
+            .map(|bit| (0..1 << n).map(|x| x ^ (1 << bit)).collect())
+            .collect();
+        Toy {
+            states: 1 << n,
+            shards,
+            moves,
+            directed: false,
+        }
     }
 
     /// A ring with a second, random permutation: its list of moves is not closed under inverse.
@@ -36,14 +43,21 @@ impl Toy {
         let ring = (0..states).map(|x| (x + 1) % states).collect();
         let mut random: Vec<u32> = (0..states).collect();
         random.shuffle(rng);
-        Toy { states, shards, moves: vec![ring, random], directed: true }
+        Toy {
+            states,
+            shards,
+            moves: vec![ring, random],
+            directed: true,
+        }
     }
 
     /// A long path with a few short cuts, all involutions: many levels, many of them empty in a shard.
     pub fn path(states: u32, shards: u32, rng: &mut StdRng) -> Toy {
         let swap = |start: u32| {
             let mut p: Vec<u32> = (0..states).collect();
-            (start..states - 1).step_by(2).for_each(|x| p.swap(x as usize, x as usize + 1));
+            (start..states - 1)
+                .step_by(2)
+                .for_each(|x| p.swap(x as usize, x as usize + 1));
             p
         };
         let mut cut: Vec<u32> = (0..states).collect();
@@ -53,7 +67,12 @@ impl Toy {
                 cut.swap(a as usize, b as usize);
             }
         }
-        Toy { states, shards, moves: vec![swap(0), swap(1), cut], directed: false }
+        Toy {
+            states,
+            shards,
+            moves: vec![swap(0), swap(1), cut],
+            directed: false,
+        }
     }
 
     pub fn shard_of(&self, state: u32) -> u32 {
@@ -67,7 +86,10 @@ impl Toy {
                 sources[self.shard_of(to) as usize].insert(self.shard_of(from as u32));
             }
         }
-        sources.into_iter().map(|set| set.into_iter().collect()).collect()
+        sources
+            .into_iter()
+            .map(|set| set.into_iter().collect())
+            .collect()
     }
 
     /// The levels, by the dullest search there is.
@@ -90,7 +112,11 @@ impl Toy {
     }
 
     pub fn root(&self, shard: u32) -> Set {
-        if self.shard_of(0) == shard { Set::from([0]) } else { Set::new() }
+        if self.shard_of(0) == shard {
+            Set::from([0])
+        } else {
+            Set::new()
+        }
     }
 
     /// One level of one shard.
@@ -104,8 +130,18 @@ impl Toy {
 
     pub fn record(&self, antipodes: u32, keep: Keep, depth: Option<u32>, known: bool) -> JobRecord {
         let images: Vec<u16> = vec![1, 0];
-        let generator = Generator { name: "x".into(), perm: Perm::from_images(&images).unwrap() };
-        let puzzle = Puzzle::new("toy".into(), vec![generator], vec![], Metric::Custom, vec![]).unwrap();
+        let generator = Generator {
+            name: "x".into(),
+            perm: Perm::from_images(&images).unwrap(),
+        };
+        let puzzle = Puzzle::new(
+            "toy".into(),
+            vec![generator],
+            vec![],
+            Metric::Custom,
+            vec![],
+        )
+        .unwrap();
         let states: usize = self.levels().iter().map(Set::len).sum();
         let space = SpaceDef {
             kind: "table".into(),
@@ -120,20 +156,36 @@ impl Toy {
             layout: "toy".into(),
             body: vec![],
         };
-        let spec = BfsSpec { puzzle, depth, antipodes, keep, layout: LayoutOptions::default() };
-        let definition = JobDefinition { spec, space, fingerprint: "toy".into() };
+        let spec = BfsSpec {
+            puzzle,
+            depth,
+            antipodes,
+            keep,
+            layout: LayoutOptions::default(),
+        };
+        let definition = JobDefinition {
+            spec,
+            space,
+            fingerprint: "toy".into(),
+        };
         let roots = (0..self.shards)
             .map(|shard| {
                 let root = self.root(shard);
                 (root.len() as u64, digest(&root))
             })
             .collect();
-        JobRecord { definition: Arc::new(definition), roots, submitted_at: 0 }
+        JobRecord {
+            definition: Arc::new(definition),
+            roots,
+            submitted_at: 0,
+        }
     }
 }
 
 /// Sum of a hash of each state, so that digests of disjoint sets add up.
 pub fn digest(set: &Set) -> Digest {
     let hash = |x: u32| (u128::from(x) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-    set.iter().fold(Digest::default(), |sum, &x| sum.plus(Digest(hash(x).rotate_left(41) ^ hash(x))))
+    set.iter().fold(Digest::default(), |sum, &x| {
+        sum.plus(Digest(hash(x).rotate_left(41) ^ hash(x)))
+    })
 }

@@ -104,7 +104,11 @@ impl SimWorker {
             kernel: "portable".into(),
             local: false,
             held: held.collect(),
-            running: self.leases.iter().map(|l| (l.job, l.task.clone(), l.attempt)).collect(),
+            running: self
+                .leases
+                .iter()
+                .map(|l| (l.job, l.task.clone(), l.attempt))
+                .collect(),
         }
     }
 
@@ -117,17 +121,34 @@ impl SimWorker {
             }
             Order::Refused { reason } => panic!("{} was refused: {reason}", self.name),
             Order::Open { .. } => {}
-            Order::Lease { job, task, attempt, inputs, consume } => {
-                self.leases.push(Leased { job, task, attempt, inputs, consume });
+            Order::Lease {
+                job,
+                task,
+                attempt,
+                inputs,
+                consume,
+            } => {
+                self.leases.push(Leased {
+                    job,
+                    task,
+                    attempt,
+                    inputs,
+                    consume,
+                });
             }
             Order::Revoke { attempts } => self.leases.retain(|l| !attempts.contains(&l.attempt)),
             Order::Release { job, artifacts } => {
-                artifacts.into_iter().for_each(|a| _ = self.copies.remove(&(job, a)));
+                artifacts
+                    .into_iter()
+                    .for_each(|a| _ = self.copies.remove(&(job, a)));
             }
-            Order::Persist { job, artifacts } => self.to_disk.extend(artifacts.into_iter().map(|a| (job, a))),
+            Order::Persist { job, artifacts } => {
+                self.to_disk.extend(artifacts.into_iter().map(|a| (job, a)))
+            }
             Order::Close { job, keep } => {
                 self.leases.retain(|l| l.job != job);
-                self.copies.retain(|(of, _), copy| *of != job || (keep && copy.durable));
+                self.copies
+                    .retain(|(of, _), copy| *of != job || (keep && copy.durable));
             }
         }
     }
@@ -138,9 +159,14 @@ impl SimWorker {
         let report = match self.copies.get_mut(&(job, artifact)) {
             Some(copy) => {
                 copy.durable = true;
-                Report::Durable { artifacts: vec![(job, artifact)] }
+                Report::Durable {
+                    artifacts: vec![(job, artifact)],
+                }
             }
-            None => Report::Lost { artifacts: vec![(job, artifact)], reason: "not there".into() },
+            None => Report::Lost {
+                artifacts: vec![(job, artifact)],
+                reason: "not there".into(),
+            },
         };
         self.outbox.push_back(report);
     }
@@ -154,16 +180,36 @@ impl SimWorker {
         let name = *self.copies.keys().nth(at).unwrap();
         self.copies.remove(&name);
         if rng.random_bool(0.5) {
-            self.outbox.push_back(Report::Lost { artifacts: vec![name], reason: "damaged".into() });
+            self.outbox.push_back(Report::Lost {
+                artifacts: vec![name],
+                reason: "damaged".into(),
+            });
         }
     }
 }
 
 /// Computes a lease of `workers[at]`, fetching from the others, and reports.
-pub fn compute(toy: &Toy, workers: &mut [SimWorker], at: usize, lease: usize, fault: Option<Failure>) {
+pub fn compute(
+    toy: &Toy,
+    workers: &mut [SimWorker],
+    at: usize,
+    lease: usize,
+    fault: Option<Failure>,
+) {
     let leased = workers[at].leases.remove(lease);
-    let Leased { job, ref task, attempt, ref inputs, consume } = leased;
-    let failed = |failure| Report::Failed { job, task: task.clone(), attempt, failure };
+    let Leased {
+        job,
+        ref task,
+        attempt,
+        ref inputs,
+        consume,
+    } = leased;
+    let failed = |failure| Report::Failed {
+        job,
+        task: task.clone(),
+        attempt,
+        failure,
+    };
     if let Some(fault) = fault {
         workers[at].outbox.push_back(failed(fault));
         return;
@@ -180,7 +226,10 @@ pub fn compute(toy: &Toy, workers: &mut [SimWorker], at: usize, lease: usize, fa
     }
     let get = |artifact: Artifact| match artifact.level {
         0 => toy.root(artifact.shard),
-        _ => sets.get(&artifact).cloned().unwrap_or_else(|| panic!("{task:?} came without the {artifact}")),
+        _ => sets
+            .get(&artifact)
+            .cloned()
+            .unwrap_or_else(|| panic!("{task:?} came without the {artifact}")),
     };
     let output = match task {
         Task::Expand { level, shard } => {
@@ -206,27 +255,58 @@ pub fn compute(toy: &Toy, workers: &mut [SimWorker], at: usize, lease: usize, fa
             let (count, digest) = (set.len() as u64, digest(&set));
             let mut keep = |artifact, set: Set| {
                 if !set.is_empty() {
-                    workers[at].copies.insert((job, artifact), Copy { set, durable: false });
+                    workers[at].copies.insert(
+                        (job, artifact),
+                        Copy {
+                            set,
+                            durable: false,
+                        },
+                    );
                 }
             };
             if toy.directed {
-                keep(Artifact::visited(level, shard), seen_set.union(&set).copied().collect());
+                keep(
+                    Artifact::visited(level, shard),
+                    seen_set.union(&set).copied().collect(),
+                );
             }
             keep(Artifact::frontier(level, shard), set);
-            TaskOutput::Expanded { count, digest, certificate: Certificate::default() }
+            TaskOutput::Expanded {
+                count,
+                digest,
+                certificate: Certificate::default(),
+            }
         }
-        Task::Smallest { level, shard, limit } => {
+        Task::Smallest {
+            level,
+            shard,
+            limit,
+        } => {
             let set = get(Artifact::frontier(*level, shard.0));
-            let states = set.iter().take(*limit as usize).map(|&x| vec![x as u16].into());
-            TaskOutput::Smallest { states: states.collect() }
+            let states = set
+                .iter()
+                .take(*limit as usize)
+                .map(|&x| vec![x as u16].into());
+            TaskOutput::Smallest {
+                states: states.collect(),
+            }
         }
         Task::Words { level, states } => {
             let word = vec![0u16; *level as usize];
-            TaskOutput::Words { words: states.iter().map(|_| Ok(word.clone())).collect() }
+            TaskOutput::Words {
+                words: states.iter().map(|_| Ok(word.clone())).collect(),
+            }
         }
     };
     let task = task.clone();
-    let done = Report::Done { job, task, attempt, output, engine_nanos: 1, fetched_bytes: 1 };
+    let done = Report::Done {
+        job,
+        task,
+        attempt,
+        output,
+        engine_nanos: 1,
+        fetched_bytes: 1,
+    };
     workers[at].outbox.push_back(done);
 }
 
@@ -235,23 +315,40 @@ fn fetch(workers: &[SimWorker], at: usize, job: JobId, input: &Input) -> Result<
         return Ok(Set::new());
     }
     let artifact = input.artifact;
-    let place = |id: WorkerId| workers.iter().find(|w| w.id == Some(id) && w.up && !w.frozen);
+    let place = |id: WorkerId| {
+        workers
+            .iter()
+            .find(|w| w.id == Some(id) && w.up && !w.frozen)
+    };
     let own = &workers[at];
     let holders = input.holders.iter().filter_map(|&id| place(id));
-    let copy = std::iter::once(own).chain(holders).find_map(|w| w.copies.get(&(job, artifact)));
+    let copy = std::iter::once(own)
+        .chain(holders)
+        .find_map(|w| w.copies.get(&(job, artifact)));
     match copy {
         Some(copy) => {
-            assert_eq!(digest(&copy.set), input.digest, "the {artifact} is not what was promised");
+            assert_eq!(
+                digest(&copy.set),
+                input.digest,
+                "the {artifact} is not what was promised"
+            );
             assert_eq!(copy.set.len() as u64, input.count);
             Ok(copy.set.clone())
         }
         None => {
             assert!(
-                matches!(artifact.kind, ArtifactKind::Frontier | ArtifactKind::Visited) && artifact.level > 0
+                matches!(
+                    artifact.kind,
+                    ArtifactKind::Frontier | ArtifactKind::Visited
+                ) && artifact.level > 0
             );
             let mut tried = input.holders.clone();
             tried.extend(own.id);
-            Err(Failure::InputMissing { artifact, tried, reason: "nobody has it".into() })
+            Err(Failure::InputMissing {
+                artifact,
+                tried,
+                reason: "nobody has it".into(),
+            })
         }
     }
 }

@@ -9,8 +9,12 @@ use std::sync::Arc;
 impl Bfs {
     /// Records the first result of a cell.
     pub(crate) fn accept(&mut self, level: Level, shard: u32, result: ExpandResult) {
-        let Some(row) = self.rows.get_mut(level as usize) else { return };
-        let Some(cell) = row.cells.get_mut(shard as usize) else { return };
+        let Some(row) = self.rows.get_mut(level as usize) else {
+            return;
+        };
+        let Some(cell) = row.cells.get_mut(shard as usize) else {
+            return;
+        };
         debug_assert!(cell.result.is_none(), "a result counts once");
         cell.result = Some(result);
         row.known += 1;
@@ -31,7 +35,8 @@ impl Bfs {
             if level > self.deepest {
                 let last = std::mem::replace(&mut self.deepest, level);
                 let shards = 0..self.graph.shards() as u32;
-                let passed = (last..level).flat_map(|l| shards.clone().map(move |s| Artifact::frontier(l, s)));
+                let passed = (last..level)
+                    .flat_map(|l| shards.clone().map(move |s| Artifact::frontier(l, s)));
                 self.suspects.extend(passed);
             }
         }
@@ -46,7 +51,8 @@ impl Bfs {
         }
         self.mark_around(level, shard);
         if level > 0 {
-            self.suspects.extend(Arc::clone(&self.graph).inputs(level, shard));
+            self.suspects
+                .extend(Arc::clone(&self.graph).inputs(level, shard));
         }
         self.advance(shard);
     }
@@ -62,13 +68,20 @@ impl Bfs {
 
     fn advance(&mut self, shard: u32) {
         let mut next = self.next[shard as usize];
-        while self.cell(next, shard).is_some_and(|cell| cell.result.is_some()) {
+        while self
+            .cell(next, shard)
+            .is_some_and(|cell| cell.result.is_some())
+        {
             next += 1;
         }
         self.next[shard as usize] = next;
         self.dirty.push_back((next, shard));
         let shards = self.graph.shards() as u32;
-        while self.end.is_none() && self.rows.get(self.complete as usize).is_some_and(|r| r.known == shards)
+        while self.end.is_none()
+            && self
+                .rows
+                .get(self.complete as usize)
+                .is_some_and(|r| r.known == shards)
         {
             let level = self.complete;
             self.complete += 1;
@@ -82,15 +95,30 @@ impl Bfs {
         let count = self.rows[level as usize].count;
         // A lower level may have become complete after higher cells were counted, so the sum up to
         // here is not the total.
-        let sum: u128 = self.rows[..=level as usize].iter().map(|row| row.count).sum();
-        let all = self.states.as_ref().is_some_and(|states| sum == states.number);
+        let sum: u128 = self.rows[..=level as usize]
+            .iter()
+            .map(|row| row.count)
+            .sum();
+        let all = self
+            .states
+            .as_ref()
+            .is_some_and(|states| sum == states.number);
         let empty = count == 0 && level > 0;
         self.end = if empty {
-            Some(End { exhausted: true, last: level - 1 })
+            Some(End {
+                exhausted: true,
+                last: level - 1,
+            })
         } else if all {
-            Some(End { exhausted: true, last: level })
+            Some(End {
+                exhausted: true,
+                last: level,
+            })
         } else if self.depth.is_some_and(|depth| level >= depth) {
-            Some(End { exhausted: false, last: level })
+            Some(End {
+                exhausted: false,
+                last: level,
+            })
         } else {
             None
         };
@@ -121,8 +149,13 @@ impl Bfs {
         }
         if self.end.is_some() {
             for (level, row) in self.rows.iter().enumerate() {
-                let wanted = row.cells.iter().enumerate().filter(|(_, c)| c.wanted || c.lease.is_some());
-                self.dirty.extend(wanted.map(|(shard, _)| (level as Level, shard as u32)));
+                let wanted = row
+                    .cells
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, c)| c.wanted || c.lease.is_some());
+                self.dirty
+                    .extend(wanted.map(|(shard, _)| (level as Level, shard as u32)));
             }
         }
     }

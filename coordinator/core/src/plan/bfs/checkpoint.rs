@@ -14,8 +14,13 @@ use std::sync::Arc;
 pub enum Writing {
     #[default]
     No,
-    Aligning { level: Level },
-    Writing { level: Level, missing: BTreeSet<Artifact> },
+    Aligning {
+        level: Level,
+    },
+    Writing {
+        level: Level,
+        missing: BTreeSet<Artifact>,
+    },
 }
 
 impl Writing {
@@ -58,7 +63,9 @@ impl Bfs {
         if self.end.is_some() || self.writing != Writing::No {
             return false;
         }
-        self.writing = Writing::Aligning { level: self.reached };
+        self.writing = Writing::Aligning {
+            level: self.reached,
+        };
         self.mark_level_limit();
         true
     }
@@ -69,7 +76,11 @@ impl Bfs {
             Writing::No => return,
             Writing::Aligning { .. } => {}
             Writing::Writing { missing, .. } => {
-                self.dirty.extend(missing.into_iter().map(|artifact| (artifact.level, artifact.shard)));
+                self.dirty.extend(
+                    missing
+                        .into_iter()
+                        .map(|artifact| (artifact.level, artifact.shard)),
+                );
             }
         }
         self.mark_level_limit();
@@ -80,11 +91,18 @@ impl Bfs {
         let level = self.reached.min(self.complete.saturating_sub(1));
         let bytes = |artifact: Artifact| {
             let count = self.content(artifact).map_or(0, |c| c.0);
-            let dense = self.shard_bytes.get(artifact.shard as usize).copied().unwrap_or(u64::MAX);
+            let dense = self
+                .shard_bytes
+                .get(artifact.shard as usize)
+                .copied()
+                .unwrap_or(u64::MAX);
             count.saturating_mul(4).min(dense)
         };
         let shards = 0..self.graph.shards() as u32;
-        shards.flat_map(|s| self.graph.checkpoint(level, s)).map(bytes).sum()
+        shards
+            .flat_map(|s| self.graph.checkpoint(level, s))
+            .map(bytes)
+            .sum()
     }
 
     /// Moves the checkpoint forward as far as it goes.
@@ -98,7 +116,9 @@ impl Bfs {
         {
             self.begin_writing(level);
         }
-        let Writing::Writing { level, missing } = &self.writing else { return };
+        let Writing::Writing { level, missing } = &self.writing else {
+            return;
+        };
         if missing.is_empty() {
             let level = *level;
             let before = self.checkpoint.replace(level);
@@ -107,7 +127,8 @@ impl Bfs {
             if let Some(before) = before {
                 let shards = 0..self.graph.shards() as u32;
                 let graph = Arc::clone(&self.graph);
-                self.suspects.extend(shards.flat_map(|s| graph.checkpoint(before, s)));
+                self.suspects
+                    .extend(shards.flat_map(|s| graph.checkpoint(before, s)));
             }
             self.mark_level_limit();
         }
@@ -118,7 +139,9 @@ impl Bfs {
         let mut missing = BTreeSet::new();
         for artifact in (0..graph.shards() as u32).flat_map(|s| graph.checkpoint(level, s)) {
             let empty = self.content(artifact).is_none_or(|(count, _)| count == 0);
-            let Some(holders) = self.holders(artifact).filter(|h| !empty && !h.is_durable()) else { continue };
+            let Some(holders) = self.holders(artifact).filter(|h| !empty && !h.is_durable()) else {
+                continue;
+            };
             let holder = holders.workers().next();
             missing.insert(artifact);
             match holder {

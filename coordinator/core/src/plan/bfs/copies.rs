@@ -40,7 +40,9 @@ impl Bfs {
             return Err(refused);
         }
         let to_disk = self.is_to_be_durable(artifact);
-        let Some(holders) = self.holders_mut(artifact) else { return Err(Refused::Unknown) };
+        let Some(holders) = self.holders_mut(artifact) else {
+            return Err(Refused::Unknown);
+        };
         let new = !holders.contains(worker);
         // A copy that was made again is not on disk until the worker says so, even if one was.
         holders.set(worker, durable);
@@ -58,7 +60,9 @@ impl Bfs {
 
     /// A copy is on disk now.
     pub fn copy_is_durable(&mut self, artifact: Artifact, worker: WorkerId) {
-        let Some(holders) = self.holders_mut(artifact) else { return };
+        let Some(holders) = self.holders_mut(artifact) else {
+            return;
+        };
         if holders.contains(worker) {
             holders.set(worker, true);
             self.note_saved(artifact);
@@ -80,14 +84,18 @@ impl Bfs {
     /// A worker has no copy any more. True when it counted as a holder.
     pub fn remove_copy(&mut self, artifact: Artifact, worker: WorkerId) -> bool {
         let to_disk = self.is_to_be_durable(artifact);
-        let Some(holders) = self.holders_mut(artifact) else { return false };
+        let Some(holders) = self.holders_mut(artifact) else {
+            return false;
+        };
         if !holders.remove(worker) {
             return false;
         }
         let other = holders.workers().next();
         if to_disk && !holders.is_durable() {
             self.note_unsaved(artifact);
-            self.news.persist.extend(other.map(|worker| (worker, artifact)));
+            self.news
+                .persist
+                .extend(other.map(|worker| (worker, artifact)));
         }
         self.mark_around(artifact.level, artifact.shard);
         true
@@ -107,18 +115,24 @@ impl Bfs {
                 }
             }
         }
-        held.into_iter().for_each(|artifact| _ = self.remove_copy(artifact, worker));
+        held.into_iter()
+            .for_each(|artifact| _ = self.remove_copy(artifact, worker));
     }
 
     pub(super) fn release(&mut self, artifact: Artifact) {
-        let Some(holders) = self.holders_mut(artifact) else { return };
+        let Some(holders) = self.holders_mut(artifact) else {
+            return;
+        };
         let workers: Vec<WorkerId> = holders.workers().collect();
         holders.clear();
-        self.news.released.extend(workers.into_iter().map(|worker| (worker, artifact)));
+        self.news
+            .released
+            .extend(workers.into_iter().map(|worker| (worker, artifact)));
     }
 
     fn is_to_be_durable(&self, artifact: Artifact) -> bool {
-        (self.keep && artifact.kind == ArtifactKind::Frontier) || self.writing.contains(&self.graph, artifact)
+        (self.keep && artifact.kind == ArtifactKind::Frontier)
+            || self.writing.contains(&self.graph, artifact)
     }
 
     /// Leases a ready cell: its inputs, and whether what was seen before may be used up.
@@ -130,43 +144,71 @@ impl Bfs {
         attempt: Attempt,
     ) -> (Vec<Input>, bool) {
         let graph = Arc::clone(&self.graph);
-        let inputs = graph.inputs(level, shard).map(|artifact| self.input(artifact)).collect();
+        let inputs = graph
+            .inputs(level, shard)
+            .map(|artifact| self.input(artifact))
+            .collect();
         let seen = graph.seen(level, shard).filter(|&seen| {
             seen.level > 0
                 && self.lack(seen) == super::need::Lack::Nothing
                 && self.is_spent(seen, Some((level, shard)))
         });
-        let consumed = seen.filter(|&seen| self.holders_mut(seen).is_some_and(|h| h.remove(worker)));
+        let consumed =
+            seen.filter(|&seen| self.holders_mut(seen).is_some_and(|h| h.remove(worker)));
         self.ready.remove(&(level, shard));
         self.reached = self.reached.max(level);
         if let Some(cell) = self.cell_mut(level, shard) {
-            cell.lease = Some(Lease { worker, attempt, consumed });
+            cell.lease = Some(Lease {
+                worker,
+                attempt,
+                consumed,
+            });
         }
         (inputs, seen.is_some())
     }
 
     pub(super) fn input(&self, artifact: Artifact) -> Input {
         let (count, digest) = self.content(artifact).unwrap_or_default();
-        let holders = self.holders(artifact).map(|h| h.workers().collect()).unwrap_or_default();
-        Input { artifact, digest, count, holders }
+        let holders = self
+            .holders(artifact)
+            .map(|h| h.workers().collect())
+            .unwrap_or_default();
+        Input {
+            artifact,
+            digest,
+            count,
+            holders,
+        }
     }
 
     /// A worker says that it is computing this under a lease of before. True when that suits.
     pub fn adopt_lease(&mut self, key: TaskKey, worker: WorkerId, attempt: Attempt) -> bool {
-        let TaskKey::Expand { level, shard } = key else { return false };
+        let TaskKey::Expand { level, shard } = key else {
+            return false;
+        };
         if !self.should_run(level, shard) {
             return false;
         }
-        let Some(cell) = self.cell_mut(level, shard) else { return false };
+        let Some(cell) = self.cell_mut(level, shard) else {
+            return false;
+        };
         if cell.lease.is_some_and(|lease| lease.attempt != attempt) {
             return false;
         }
         // What it consumed, if anything, it did not announce.
-        cell.lease = Some(Lease { worker, attempt, consumed: None });
+        cell.lease = Some(Lease {
+            worker,
+            attempt,
+            consumed: None,
+        });
         self.dirty.push_back((level, shard));
         // The worker has its inputs: they need not be made again for its sake.
         let graph = Arc::clone(&self.graph);
-        self.dirty.extend(graph.inputs(level, shard).map(|input| (input.level, input.shard)));
+        self.dirty.extend(
+            graph
+                .inputs(level, shard)
+                .map(|input| (input.level, input.shard)),
+        );
         self.reached = self.reached.max(level);
         true
     }
@@ -183,7 +225,10 @@ impl Bfs {
     pub fn free(&mut self, key: TaskKey, untouched: bool) {
         match key {
             TaskKey::Expand { level, shard } => {
-                let Some(lease) = self.cell_mut(level, shard).and_then(|cell| cell.lease.take()) else {
+                let Some(lease) = self
+                    .cell_mut(level, shard)
+                    .and_then(|cell| cell.lease.take())
+                else {
                     return;
                 };
                 self.dirty.push_back((level, shard));
@@ -203,7 +248,10 @@ impl Bfs {
     pub fn close(&mut self) {
         for row in &mut self.rows {
             for cell in &mut row.cells {
-                *cell = Cell { result: cell.result, ..Cell::default() };
+                *cell = Cell {
+                    result: cell.result,
+                    ..Cell::default()
+                };
             }
         }
         self.ready.clear();

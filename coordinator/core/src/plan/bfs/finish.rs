@@ -64,25 +64,41 @@ impl Finals {
 
 impl Bfs {
     pub(super) fn begin_finals(&mut self) {
-        let Some(end) = self.end.filter(|end| end.exhausted && self.antipodes > 0) else { return };
+        let Some(end) = self.end.filter(|end| end.exhausted && self.antipodes > 0) else {
+            return;
+        };
         let row = &self.rows[end.last as usize];
-        let shards = row.cells.iter().enumerate().filter(|(_, c)| c.result.is_some_and(|r| r.count > 0));
+        let shards = row
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.result.is_some_and(|r| r.count > 0));
         self.finals = Finals {
             level: end.last,
             smallest: shards.map(|(shard, _)| (shard as u32, None)).collect(),
             ..Finals::default()
         };
         let again: Vec<u32> = self.finals.smallest.keys().copied().collect();
-        self.dirty.extend(again.into_iter().map(|shard| (end.last, shard)));
+        self.dirty
+            .extend(again.into_iter().map(|shard| (end.last, shard)));
     }
 
     /// Tasks after the last level that may be leased now.
     pub fn ready_finals(&self) -> Vec<TaskKey> {
         if let Some((_, lease)) = &self.finals.words {
-            return if lease.is_none() { vec![TaskKey::Words] } else { Vec::new() };
+            return if lease.is_none() {
+                vec![TaskKey::Words]
+            } else {
+                Vec::new()
+            };
         }
-        let at_hand = |shard: u32| self.lack(Artifact::frontier(self.finals.level, shard)) == Lack::Nothing;
-        let free = self.finals.smallest.iter().filter(|(_, lease)| lease.is_none());
+        let at_hand =
+            |shard: u32| self.lack(Artifact::frontier(self.finals.level, shard)) == Lack::Nothing;
+        let free = self
+            .finals
+            .smallest
+            .iter()
+            .filter(|(_, lease)| lease.is_none());
         free.map(|(&shard, _)| shard)
             .filter(|&shard| at_hand(shard))
             .map(|shard| TaskKey::Smallest { shard })
@@ -90,21 +106,46 @@ impl Bfs {
     }
 
     /// Leases a task after the last level.
-    pub fn grant_final(&mut self, key: TaskKey, worker: WorkerId, attempt: Attempt) -> Option<(Task, Vec<Input>)> {
+    pub fn grant_final(
+        &mut self,
+        key: TaskKey,
+        worker: WorkerId,
+        attempt: Attempt,
+    ) -> Option<(Task, Vec<Input>)> {
         let level = self.finals.level;
-        let lease = Some(Lease { worker, attempt, consumed: None });
+        let lease = Some(Lease {
+            worker,
+            attempt,
+            consumed: None,
+        });
         match key {
             TaskKey::Smallest { shard } => {
                 *self.finals.smallest.get_mut(&shard)? = lease;
                 let input = Some(Artifact::frontier(level, shard)).filter(|a| a.level > 0);
-                let inputs = input.map(|artifact| self.input(artifact)).into_iter().collect();
+                let inputs = input
+                    .map(|artifact| self.input(artifact))
+                    .into_iter()
+                    .collect();
                 let shard = antipode_solver_core::engine::ShardId(shard);
-                Some((Task::Smallest { level, shard, limit: self.antipodes }, inputs))
+                Some((
+                    Task::Smallest {
+                        level,
+                        shard,
+                        limit: self.antipodes,
+                    },
+                    inputs,
+                ))
             }
             TaskKey::Words => {
                 let (states, slot) = self.finals.words.as_mut()?;
                 *slot = lease;
-                Some((Task::Words { level, states: states.clone() }, Vec::new()))
+                Some((
+                    Task::Words {
+                        level,
+                        states: states.clone(),
+                    },
+                    Vec::new(),
+                ))
             }
             TaskKey::Expand { .. } => None,
         }
@@ -112,7 +153,10 @@ impl Bfs {
 
     /// The smallest states of a shard of the last level. False when nobody waits for them.
     pub fn accept_smallest(&mut self, shard: u32, states: Vec<State>) -> Result<bool, String> {
-        let Some(count) = self.content(Artifact::frontier(self.finals.level, shard)).map(|c| c.0) else {
+        let Some(count) = self
+            .content(Artifact::frontier(self.finals.level, shard))
+            .map(|c| c.0)
+        else {
             return Ok(false);
         };
         if !self.finals.smallest.contains_key(&shard) {
@@ -120,7 +164,10 @@ impl Bfs {
         }
         let due = count.min(u64::from(self.antipodes));
         if states.len() as u64 != due {
-            return Err(format!("{} smallest states came, {due} were due", states.len()));
+            return Err(format!(
+                "{} smallest states came, {due} were due",
+                states.len()
+            ));
         }
         self.finals.smallest.remove(&shard);
         self.dirty.push_back((self.finals.level, shard));
@@ -135,9 +182,15 @@ impl Bfs {
 
     /// The words of the farthest states. False when nobody waits for them.
     pub fn accept_words(&mut self, words: Vec<Result<Vec<u16>, String>>) -> Result<bool, String> {
-        let Some((states, _)) = &self.finals.words else { return Ok(false) };
+        let Some((states, _)) = &self.finals.words else {
+            return Ok(false);
+        };
         if words.len() != states.len() {
-            return Err(format!("{} words came for {} states", words.len(), states.len()));
+            return Err(format!(
+                "{} words came for {} states",
+                words.len(),
+                states.len()
+            ));
         }
         let (states, _) = self.finals.words.take().unwrap_or_default();
         self.finals.antipodes = states.into_iter().zip(words).collect();

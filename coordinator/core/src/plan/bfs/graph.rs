@@ -19,22 +19,33 @@ impl Graph {
     pub(super) fn new(space: &SpaceDef) -> Result<Graph, String> {
         let shards = space.shards;
         if shards == 0 || space.sources.len() != shards as usize {
-            return Err(format!("sources are given for {} of {shards} shards", space.sources.len()));
+            return Err(format!(
+                "sources are given for {} of {shards} shards",
+                space.sources.len()
+            ));
         }
         let mut reads = Vec::with_capacity(space.sources.len());
         let mut readers = vec![Vec::new(); space.sources.len()];
         for (shard, sources) in (0..shards).zip(&space.sources) {
             if let Some(wrong) = sources.iter().find(|&&source| source >= shards) {
-                return Err(format!("shard {shard} has the source {wrong}, but there are {shards} shards"));
+                return Err(format!(
+                    "shard {shard} has the source {wrong}, but there are {shards} shards"
+                ));
             }
             let mut all = sources.clone();
             all.push(shard);
             all.sort_unstable();
             all.dedup();
-            all.iter().for_each(|&source| readers[source as usize].push(shard));
+            all.iter()
+                .for_each(|&source| readers[source as usize].push(shard));
             reads.push(all);
         }
-        Ok(Graph { sources: space.sources.clone(), reads, readers, directed: space.directed })
+        Ok(Graph {
+            sources: space.sources.clone(),
+            reads,
+            readers,
+            directed: space.directed,
+        })
     }
 
     pub fn shards(&self) -> usize {
@@ -52,7 +63,9 @@ impl Graph {
 
     /// The artifacts that Expand(level, shard) reads, without those of level 0.
     pub fn inputs(&self, level: Level, shard: u32) -> impl Iterator<Item = Artifact> + '_ {
-        let reads = self.reads[shard as usize].iter().map(move |&s| Artifact::frontier(level - 1, s));
+        let reads = self.reads[shard as usize]
+            .iter()
+            .map(move |&s| Artifact::frontier(level - 1, s));
         reads.chain(self.seen(level, shard)).filter(|a| a.level > 0)
     }
 
@@ -61,7 +74,9 @@ impl Graph {
         if self.directed {
             Some(Artifact::visited(level - 1, shard))
         } else {
-            level.checked_sub(2).map(|level| Artifact::frontier(level, shard))
+            level
+                .checked_sub(2)
+                .map(|level| Artifact::frontier(level, shard))
         }
     }
 
@@ -77,7 +92,10 @@ impl Graph {
             (ArtifactKind::Frontier, false) => Some(level + 2),
             (ArtifactKind::Frontier, true) => None,
         };
-        readers.iter().map(move |&s| (level + 1, s)).chain(own.map(|level| (level, shard)))
+        readers
+            .iter()
+            .map(move |&s| (level + 1, s))
+            .chain(own.map(|level| (level, shard)))
     }
 
     /// The artifacts that Expand(level, shard) makes.
@@ -91,13 +109,18 @@ impl Graph {
         let other = if self.directed {
             Some(Artifact::visited(level, shard))
         } else {
-            level.checked_sub(1).map(|level| Artifact::frontier(level, shard))
+            level
+                .checked_sub(1)
+                .map(|level| Artifact::frontier(level, shard))
         };
-        std::iter::once(Artifact::frontier(level, shard)).chain(other).filter(|a| a.level > 0)
+        std::iter::once(Artifact::frontier(level, shard))
+            .chain(other)
+            .filter(|a| a.level > 0)
     }
 
     /// Does a checkpoint at `level` contain it?
     pub fn in_checkpoint(&self, level: Level, artifact: Artifact) -> bool {
-        self.checkpoint(level, artifact.shard).any(|a| a == artifact)
+        self.checkpoint(level, artifact.shard)
+            .any(|a| a == artifact)
     }
 }

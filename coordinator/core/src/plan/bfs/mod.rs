@@ -23,6 +23,7 @@
 mod accept;
 mod checkpoint;
 mod copies;
+mod dirty;
 mod finish;
 mod graph;
 mod need;
@@ -31,12 +32,13 @@ pub use checkpoint::Writing;
 pub use finish::{End, Finals};
 pub use graph::Graph;
 
+use self::dirty::Dirty;
 use crate::artifact::{Artifact, ArtifactKind, Holders};
 use crate::record::{ExpandResult, JobRecord};
 use antipode_ids::{Attempt, WorkerId};
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::Keep;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many levels may be worked on at once, from the first incomplete one on. It bounds the
@@ -134,7 +136,7 @@ pub struct Bfs {
     end: Option<End>,
     finals: Finals,
 
-    dirty: VecDeque<(Level, u32)>,
+    dirty: Dirty,
     suspects: Vec<Artifact>,
     news: News,
 }
@@ -147,12 +149,18 @@ impl Bfs {
         let graph = Graph::new(space)?;
         let shards = graph.shards();
         if record.roots.len() != shards {
-            return Err(format!("level 0 is given for {} of {shards} shards", record.roots.len()));
+            return Err(format!(
+                "level 0 is given for {} of {shards} shards",
+                record.roots.len()
+            ));
         }
         let states = match &space.states {
             None => None,
             Some(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-                Some(States { text: text.clone(), number: text.parse().unwrap_or(u128::MAX) })
+                Some(States {
+                    text: text.clone(),
+                    number: text.parse().unwrap_or(u128::MAX),
+                })
             }
             Some(text) => return Err(format!("the number of states, '{text}', is no number")),
         };
@@ -175,14 +183,20 @@ impl Bfs {
             unsaved: BTreeSet::new(),
             end: None,
             finals: Finals::default(),
-            dirty: VecDeque::new(),
+            dirty: Dirty::default(),
             suspects: Vec::new(),
             news: News::default(),
         };
         bfs.extend_rows();
         for (shard, &(count, digest)) in record.roots.iter().enumerate() {
             let certificate = Certificate::default();
-            let result = ExpandResult { count, digest, certificate, fetched_bytes: 0, by: None };
+            let result = ExpandResult {
+                count,
+                digest,
+                certificate,
+                fetched_bytes: 0,
+                by: None,
+            };
             bfs.accept(0, shard as u32, result);
         }
         bfs.news.results.clear();
@@ -190,19 +204,29 @@ impl Bfs {
     }
 
     /// Takes up stored results and the last checkpoint; copies are unknown until workers announce them.
-    pub fn restore(&mut self, mut results: Vec<(Level, u32, ExpandResult)>, checkpoint: Option<Level>) {
+    pub fn restore(
+        &mut self,
+        mut results: Vec<(Level, u32, ExpandResult)>,
+        checkpoint: Option<Level>,
+    ) {
         results.sort_by_key(|&(level, shard, _)| (level, shard));
         for (level, shard, result) in results {
             if level >= self.rows.len() as Level {
                 self.settle();
             }
-            if self.cell(level, shard).is_some_and(|cell| cell.result.is_none()) {
+            if self
+                .cell(level, shard)
+                .is_some_and(|cell| cell.result.is_none())
+            {
                 self.accept(level, shard, result);
             }
         }
         self.checkpoint = checkpoint.filter(|&level| level < self.complete);
         self.settle();
-        self.news = News { violation: self.news.violation.take(), ..News::default() };
+        self.news = News {
+            violation: self.news.violation.take(),
+            ..News::default()
+        };
     }
 
     pub fn graph(&self) -> &Graph {
@@ -271,7 +295,11 @@ impl Bfs {
     /// Results of tasks (not those known without one).
     pub fn results(&self) -> u64 {
         let of_tasks = |cell: &&Cell| cell.result.is_some_and(|r| r.by.is_some());
-        self.rows.iter().skip(1).map(|row| row.cells.iter().filter(of_tasks).count() as u64).sum()
+        self.rows
+            .iter()
+            .skip(1)
+            .map(|row| row.cells.iter().filter(of_tasks).count() as u64)
+            .sum()
     }
 
     /// What happened since the last call.
@@ -280,7 +308,10 @@ impl Bfs {
     }
 
     fn cell_mut(&mut self, level: Level, shard: u32) -> Option<&mut Cell> {
-        self.rows.get_mut(level as usize)?.cells.get_mut(shard as usize)
+        self.rows
+            .get_mut(level as usize)?
+            .cells
+            .get_mut(shard as usize)
     }
 
     /// The highest level that may be leased at present.
@@ -294,7 +325,10 @@ impl Bfs {
         let wanted = (self.complete + LEVELS_AHEAD) as usize;
         let shards = self.graph.shards();
         while self.rows.len() < wanted {
-            self.rows.push(Row { cells: vec![Cell::default(); shards], ..Row::default() });
+            self.rows.push(Row {
+                cells: vec![Cell::default(); shards],
+                ..Row::default()
+            });
         }
     }
 

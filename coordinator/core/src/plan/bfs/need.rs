@@ -40,11 +40,19 @@ impl Bfs {
         let should = self.should_run(level, shard);
         if should && self.is_known_empty(level, shard) {
             let (certificate, digest) = (Certificate::default(), Digest::default());
-            let result = ExpandResult { count: 0, digest, certificate, fetched_bytes: 0, by: None };
+            let result = ExpandResult {
+                count: 0,
+                digest,
+                certificate,
+                fetched_bytes: 0,
+                by: None,
+            };
             self.accept(level, shard, result);
             return;
         }
-        let Some(cell) = self.cell_mut(level, shard) else { return };
+        let Some(cell) = self.cell_mut(level, shard) else {
+            return;
+        };
         let was = std::mem::replace(&mut cell.wanted, should);
         if !should {
             if cell.result.is_none()
@@ -57,7 +65,10 @@ impl Bfs {
                 // What was run only for its sake may not be wanted any more, or not be needed.
                 let graph = Arc::clone(&self.graph);
                 for input in graph.inputs(level, shard) {
-                    if self.cell(input.level, input.shard).is_some_and(|c| c.wanted) {
+                    if self
+                        .cell(input.level, input.shard)
+                        .is_some_and(|c| c.wanted)
+                    {
                         self.dirty.push_back((input.level, input.shard));
                     }
                     self.suspects.push(input);
@@ -77,7 +88,10 @@ impl Bfs {
                 Lack::Result => complete = false,
                 Lack::Copy => {
                     complete = false;
-                    if self.cell(input.level, input.shard).is_some_and(|c| !c.wanted) {
+                    if self
+                        .cell(input.level, input.shard)
+                        .is_some_and(|c| !c.wanted)
+                    {
                         self.dirty.push_back((input.level, input.shard));
                     }
                 }
@@ -92,9 +106,13 @@ impl Bfs {
 
     /// Is the cell to be computed, for the first time or again?
     pub(crate) fn should_run(&self, level: Level, shard: u32) -> bool {
-        let Some(cell) = self.cell(level, shard) else { return false };
+        let Some(cell) = self.cell(level, shard) else {
+            return false;
+        };
         match cell.result {
-            None => self.end.is_none() && level == self.next[shard as usize] && level <= self.limit(),
+            None => {
+                self.end.is_none() && level == self.next[shard as usize] && level <= self.limit()
+            }
             Some(_) => self
                 .graph
                 .outputs(level, shard)
@@ -105,11 +123,17 @@ impl Bfs {
     /// No source has a state, so there is nothing to compute. (Directed lists: a visited set that is
     /// not empty must still be carried to this level, which is a task.)
     fn is_known_empty(&self, level: Level, shard: u32) -> bool {
-        let empty = |s: &u32| self.content(Artifact::frontier(level - 1, *s)).is_some_and(|c| c.0 == 0);
-        self.cell(level, shard).is_some_and(|cell| cell.result.is_none())
+        let empty = |s: &u32| {
+            self.content(Artifact::frontier(level - 1, *s))
+                .is_some_and(|c| c.0 == 0)
+        };
+        self.cell(level, shard)
+            .is_some_and(|cell| cell.result.is_none())
             && self.graph.sources(shard).iter().all(empty)
             && (!self.graph.is_directed()
-                || self.content(Artifact::visited(level - 1, shard)).is_some_and(|c| c.0 == 0))
+                || self
+                    .content(Artifact::visited(level - 1, shard))
+                    .is_some_and(|c| c.0 == 0))
     }
 
     /// What is missing of an input. Level 0 and empty sets are everywhere.
@@ -117,20 +141,32 @@ impl Bfs {
         if artifact.level == 0 {
             return Lack::Nothing;
         }
-        let Some(result) = self.cell(artifact.level, artifact.shard).and_then(|cell| cell.result) else {
+        let Some(result) = self
+            .cell(artifact.level, artifact.shard)
+            .and_then(|cell| cell.result)
+        else {
             return Lack::Result;
         };
-        let held = self.holders(artifact).is_some_and(|holders| !holders.is_empty());
+        let held = self
+            .holders(artifact)
+            .is_some_and(|holders| !holders.is_empty());
         let empty = || match artifact.kind {
             ArtifactKind::Frontier => result.count == 0,
             ArtifactKind::Visited => self.content(artifact).is_none_or(|c| c.0 == 0),
         };
-        if held || empty() { Lack::Nothing } else { Lack::Copy }
+        if held || empty() {
+            Lack::Nothing
+        } else {
+            Lack::Copy
+        }
     }
 
     /// Does anything wait for a copy of it?
     pub(crate) fn is_needed(&self, artifact: Artifact) -> bool {
-        let waits = |(level, shard)| self.cell(level, shard).is_some_and(|c| c.wanted && c.lease.is_none());
+        let waits = |(level, shard)| {
+            self.cell(level, shard)
+                .is_some_and(|c| c.wanted && c.lease.is_none())
+        };
         let frontier = artifact.kind == ArtifactKind::Frontier;
         (self.keep && frontier)
             || self.writing.contains(&self.graph, artifact)
@@ -151,8 +187,13 @@ impl Bfs {
                 return false;
             }
         }
-        if self.checkpoint.is_some_and(|at| self.graph.in_checkpoint(at, artifact))
-            || self.writing.level().is_some_and(|at| self.graph.in_checkpoint(at, artifact))
+        if self
+            .checkpoint
+            .is_some_and(|at| self.graph.in_checkpoint(at, artifact))
+            || self
+                .writing
+                .level()
+                .is_some_and(|at| self.graph.in_checkpoint(at, artifact))
         {
             return false;
         }

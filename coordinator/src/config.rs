@@ -1,0 +1,48 @@
+//! What a coordinator can be told at its start.
+
+use antipode_coordinator_core as core;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The store's directory; made if it is not there.
+    pub data: PathBuf,
+    /// Workers report this often.
+    pub heartbeat: Duration,
+    /// A worker silent for longer is lost: its leases return.
+    pub lease: Duration,
+    /// A worker away for longer loses its shards to others.
+    pub rebuild_after: Duration,
+    /// `None`: as often as costs at most a tenth of the time.
+    pub checkpoint_every: Option<Duration>,
+}
+
+impl Config {
+    /// The usual durations: 1 s, 10 s, 30 s, checkpoints by cost.
+    pub fn new(data: PathBuf) -> Config {
+        Config {
+            data,
+            heartbeat: Duration::from_secs(1),
+            lease: Duration::from_secs(10),
+            rebuild_after: Duration::from_secs(30),
+            checkpoint_every: None,
+        }
+    }
+
+    pub(crate) fn core(&self) -> core::Config {
+        core::Config {
+            heartbeat: millis(self.heartbeat),
+            lease: millis(self.lease),
+            rebuild_after: millis(self.rebuild_after),
+            checkpoint_every: self.checkpoint_every.map(millis),
+        }
+    }
+}
+
+/// Whole milliseconds, at least one.
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis())
+        .unwrap_or(u64::MAX / 1000)
+        .max(1)
+}

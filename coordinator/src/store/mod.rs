@@ -1,0 +1,373 @@
+//! The coordinator's store, and the only room that knows redb.
+//!
+//! Every value is a record of the codec, followed by an xxh3 checksum over table, key and record:
+//! redb hands altered bytes on without an error. After an I/O error the database is opened anew,
+//! as redb demands.
+
+mod apply;
+mod load;
+mod lock;
+mod tables;
+
+use crate::error::OpenError;
+use antipode_coordinator_core::record::{Record, Stored};
+use antipode_proto::codec::{self, CodecError, kind};
+use lock::Lock;
+use redb::{Builder, Database};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The file of a store, within its directory.
+pub const STORE_FILE: &str = "coordinator.redb";
+
+const CACHE_BYTES: usize = 16 << 20;
+
+/// What identifies a store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Meta {
+    cluster: String,
+    /// Number of starts.
+    epoch: u64,
+}
+
+/// Why something could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StoreError(String);
+
+pub struct Store {
+    file: PathBuf,
+    meta: Meta,
+    /// `None` after an error, until it could be opened again.
+    database: Mutex<Option<Database>>,
+    _lock: Lock,
+}
+
+impl Store {
+    /// Opens the store, or makes it; counts this start.
+    pub fn open(data: &Path) -> Result<(Store, Stored), OpenError> {
+        let unwritable = |reason: String| OpenError::Unwritable {
+            path: data.into(),
+            reason,
+        };
+        std::fs::create_dir_all(data).map_err(|error| unwritable(error.to_string()))?;
+        let lock = Lock::take(data)?;
+        let file = data.join(STORE_FILE);
+        let is_new = !file.exists();
+        let database = open_database(data, &file, true)?;
+        let meta = if is_new {
+            None
+        } else {
+            guarded(data, || load::meta(&database))?
+        };
+        let before = match meta {
+            Some(bytes) => decode_meta(data, &bytes)?,
+            None => Meta {
+                cluster: uuid::Uuid::new_v4().to_string(),
+                epoch: 0,
+            },
+        };
+        let meta = Meta {
+            epoch: before.epoch + 1,
+            ..before
+        };
+        apply::meta(&database, &codec::encode(kind::CLUSTER_META, &meta))
+            .map_err(|error| unwritable(error.to_string()))?;
+        let stored = guarded(data, || load::all(&database))?;
+        Ok((
+            Store {
+                file,
+                meta,
+                database: Mutex::new(Some(database)),
+                _lock: lock,
+            },
+            stored,
+        ))
+    }
+
+    /// Opens a store that is there; changes nothing.
+    pub fn open_existing(data: &Path) -> Result<(Store, Stored), OpenError> {
+        let file = data.join(STORE_FILE);
+        if !file.exists() {
+            return Err(OpenError::Missing { path: data.into() });
+        }
+        let lock = Lock::take(data)?;
+        let database = open_database(data, &file, false)?;
+        let bytes = guarded(data, || load::meta(&database))?;
+        let meta = decode_meta(
+            data,
+            &bytes.ok_or_else(|| OpenError::damaged(data, "it has no description"))?,
+        )?;
+        let stored = guarded(data, || load::all(&database))?;
+        Ok((
+            Store {
+                file,
+                meta,
+                database: Mutex::new(Some(database)),
+                _lock: lock,
+            },
+            stored,
+        ))
+    }
+
+    pub fn cluster(&self) -> &str {
+        &self.meta.cluster
+    }
+
+    /// Number of this start.
+    pub fn epoch(&self) -> u64 {
+        self.meta.epoch
+    }
+
+    /// Writes all records in one transaction; they are durable when it returns. After an error
+    /// nothing is written, and the same call may be repeated.
+    pub fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
+        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let database = match slot.take() {
+            Some(database) => database,
+            None => builder()
+                .open(&self.file)
+                .map_err(|error| StoreError(error.to_string()))?,
+        };
+        // On an error the database is dropped: redb takes no more writes after a failed one.
+        apply::records(&database, records).map_err(|error| StoreError(error.to_string()))?;
+        *slot = Some(database);
+        Ok(())
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+fn open_database(data: &Path, file: &Path, create: bool) -> Result<Database, OpenError> {
+    let opened = guarded(data, || {
+        let database = if create {
+            builder().create(file)
+        } else {
+            builder().open(file)
+        };
+        Ok(database)
+    })?;
+    opened.map_err(|error| match error {
+        redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse {
+            path: data.into(),
+            pid: "unknown".into(),
+        },
+        redb::DatabaseError::Storage(redb::StorageError::Io(error)) => OpenError::Unwritable {
+            path: data.into(),
+            reason: error.to_string(),
+        },
+        other => OpenError::damaged(data, other.to_string()),
+    })
+}
+
+/// redb may panic on a file that was altered from outside; that is a damaged store, not our end.
+fn guarded<T>(
+    data: &Path,
+    read: impl FnOnce() -> Result<T, load::LoadError>,
+) -> Result<T, OpenError> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(load::LoadError::Newer(found))) => Err(OpenError::newer(data, found)),
+        Ok(Err(load::LoadError::Damaged(problem))) => Err(OpenError::damaged(data, problem)),
+        Err(_) => Err(OpenError::damaged(
+            data,
+            "reading it failed inside the database",
+        )),
+    }
+}
+
+fn decode_meta(data: &Path, bytes: &[u8]) -> Result<Meta, OpenError> {
+    codec::decode(kind::CLUSTER_META, bytes).map_err(|error| match error {
+        CodecError::Newer { found, .. } => OpenError::newer(data, found),
+        other => OpenError::damaged(data, other.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use antipode_coordinator_core::record::{ExpandResult, Progress, WorkerRecord};
+    use antipode_ids::{Incarnation, JobId, WorkerId};
+    use antipode_solver_core::engine::{Certificate, Digest};
+    use rand::{Rng, SeedableRng};
+
+    fn result(level: u32, shard: u32) -> Record {
+        let (count, digest) = (
+            u64::from(level * 1000 + shard),
+            Digest(u128::from(level) << 70),
+        );
+        let certificate = Certificate::default();
+        let result = ExpandResult {
+            count,
+            digest,
+            certificate,
+            fetched_bytes: 1,
+            by: Some(WorkerId(1)),
+        };
+        Record::Result {
+            job: JobId(1),
+            level,
+            shard,
+            result,
+        }
+    }
+
+    fn worker(number: u64) -> Record {
+        let record = WorkerRecord {
+            name: "w".into(),
+            incarnation: Incarnation(number),
+            left: false,
+        };
+        Record::Worker {
+            worker: WorkerId(number),
+            record,
+            urgent: true,
+        }
+    }
+
+    #[test]
+    fn the_epoch_grows_with_every_start_and_the_cluster_stays() {
+        let data = tempfile::tempdir().unwrap();
+        let (first, _) = Store::open(data.path()).unwrap();
+        let cluster = first.cluster().to_string();
+        assert_eq!(first.epoch(), 1);
+        first.commit(&[worker(1), worker(2)]).unwrap();
+        drop(first);
+        let (second, stored) = Store::open(data.path()).unwrap();
+        assert_eq!((second.epoch(), second.cluster()), (2, cluster.as_str()));
+        assert_eq!(stored.workers.len(), 2);
+        drop(second);
+        let (read, _) = Store::open_existing(data.path()).unwrap();
+        assert_eq!(read.epoch(), 2, "a look changes nothing");
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_by_a_sentence() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        let meta = Meta {
+            cluster: "c".into(),
+            epoch: 1,
+        };
+        let mut record = codec::encode(kind::CLUSTER_META, &meta);
+        record[0] = 200;
+        apply::meta(store.database.lock().unwrap().as_ref().unwrap(), &record).unwrap();
+        drop(store);
+        let refused = Store::open(data.path()).err().unwrap();
+        assert!(
+            matches!(refused, OpenError::NewerFormat { found: 200, .. }),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("newer antipode"), "{refused}");
+    }
+
+    #[test]
+    fn a_flipped_bit_is_never_taken_for_data() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        let job = test_job();
+        let progress = Box::new(Progress::default());
+        let progress = Record::Progress {
+            job: JobId(1),
+            progress,
+            urgent: true,
+        };
+        let mut records = vec![job, progress];
+        records.extend((0..400).map(|i| result(i / 20 + 1, i % 20)));
+        records.extend((1..50).map(worker));
+        store.commit(&records).unwrap();
+        drop(store);
+        let (store, whole) = Store::open_existing(data.path()).unwrap();
+        drop(store);
+        let file = data.path().join(STORE_FILE);
+        let bytes = std::fs::read(&file).unwrap();
+        let used = bytes.iter().rposition(|&b| b != 0).unwrap();
+        let mut rng = rand::rngs::StdRng::seed_from_u64(7);
+        let (mut refused, mut smaller) = (0, 0);
+        let silent = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        for _ in 0..150 {
+            let mut damaged = bytes.clone();
+            damaged[rng.random_range(0..=used)] ^= 1 << rng.random_range(0..8);
+            std::fs::write(&file, &damaged).unwrap();
+            match Store::open_existing(data.path()) {
+                Err(_) => refused += 1,
+                Ok((_, stored)) => {
+                    for (id, job) in &stored.jobs {
+                        let known = &whole.jobs[id];
+                        assert_eq!(
+                            (&job.record, &job.progress),
+                            (&known.record, &known.progress)
+                        );
+                        assert!(job.results.iter().all(|r| known.results.contains(r)));
+                        smaller += u32::from(job.results.len() < known.results.len());
+                    }
+                    assert!(
+                        stored
+                            .workers
+                            .iter()
+                            .all(|(id, w)| whole.workers.get(id) == Some(w))
+                    );
+                }
+            }
+        }
+        std::panic::set_hook(silent);
+        assert!(
+            refused + smaller > 0,
+            "the flips hit nothing that is in use"
+        );
+    }
+
+    fn test_job() -> Record {
+        use antipode_coordinator_core::record::JobRecord;
+        use antipode_solver_core::job::{BfsSpec, JobDefinition, Keep};
+        use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
+        use antipode_solver_core::space::{LayoutOptions, SpaceDef};
+        let perm = antipode_solver_core::Perm::identity(2);
+        let generators = vec![Generator {
+            name: "x".into(),
+            perm,
+        }];
+        let puzzle = Puzzle::new("p".into(), generators, vec![], Metric::Custom, vec![]).unwrap();
+        let layout = LayoutOptions::default();
+        let spec = BfsSpec {
+            puzzle,
+            depth: None,
+            antipodes: 0,
+            keep: Keep::Result,
+            layout,
+        };
+        let space = SpaceDef {
+            kind: "table".into(),
+            shards: 1,
+            sources: vec![vec![0]],
+            shard_states: vec![1],
+            shard_bytes: vec![8],
+            directed: false,
+            group_order: "1".into(),
+            states: None,
+            states_proof: String::new(),
+            layout: String::new(),
+            body: vec![1; 100],
+        };
+        let definition = std::sync::Arc::new(JobDefinition {
+            spec,
+            space,
+            fingerprint: "f".into(),
+        });
+        let record = JobRecord {
+            definition,
+            roots: vec![(1, Digest(1))],
+            submitted_at: 3,
+        };
+        Record::Job {
+            job: JobId(1),
+            record: std::sync::Arc::new(record),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What users see, made from what the core knows.
+
+use antipode_coordinator_core as core;
+use antipode_coordinator_core::plan::bfs::TaskKey;
+use antipode_coordinator_core::record::Phase;
+use antipode_coordinator_core::state::{Coordinator, Job};
+use antipode_ids::JobId;
+use antipode_proto::status::{
+    Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed, WorkerStatus,
+};
+use antipode_solver_core::engine::Level;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The status of a job of a running coordinator.
+pub fn job_status(state: &Coordinator, now: core::Now, id: JobId) -> Option<JobStatus> {
+    let job = state.jobs().get(&id)?;
+    let of_job =
+        |w: &core::state::Worker| w.leases().values().filter(|(of, _)| *of == id).count() as u64;
+    let tasks_running = state.workers().values().map(of_job).sum();
+    Some(JobStatus {
+        tasks_running,
+        run_time: Duration::from_millis(job.run_millis(now)),
+        ..at_rest(id, job)
+    })
+}
+
+/// The status of a job that nobody works on.
+pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
+    let progress = job.progress();
+    let levels = levels(job);
+    let complete: u64 = levels.iter().map(|level| level.count).sum();
+    let total = u64::try_from(job.bfs().total()).unwrap_or(u64::MAX);
+    let kernels: BTreeSet<&str> = progress
+        .workers
+        .values()
+        .map(|w| w.kernel.as_str())
+        .collect();
+    let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");
+    let kind = job.record().definition.space.kind.clone();
+    JobStatus {
+        job: id,
+        definition: Arc::clone(&job.record().definition),
+        state: job_state(job),
+        partial: total.saturating_sub(complete),
+        levels,
+        exhausted: progress.exhausted,
+        antipodes: progress
+            .antipodes
+            .iter()
+            .map(|(state, word)| Antipode {
+                state: state.clone(),
+                word: word.clone(),
+            })
+            .collect(),
+        tasks_done: progress.tasks_done,
+        tasks_running: 0,
+        workers: progress.workers.len() as u32,
+        threads: progress.workers.values().map(|w| w.threads).sum(),
+        resumed: progress.resumed.map(|r| Resumed {
+            from_level: r.from_level,
+            tasks_kept: r.tasks_kept.saturating_sub(r.tasks_redone),
+            tasks_redone: r.tasks_redone,
+        }),
+        submitted_at: job.record().submitted_at,
+        finished_at: progress.finished_at,
+        run_time: Duration::from_millis(progress.run_millis),
+        engine_time: Duration::from_nanos(progress.engine_nanos),
+        peak_memory: progress
+            .workers
+            .values()
+            .filter(|w| w.peak_memory_bytes > 0)
+            .map(|w| (w.name.clone(), w.peak_memory_bytes))
+            .collect(),
+        engine: (!kernel.is_empty()).then_some(EngineName { kind, kernel }),
+    }
+}
+
+/// Complete levels that have states.
+fn levels(job: &Job) -> Vec<LevelStatus> {
+    let complete = job
+        .bfs()
+        .rows()
+        .iter()
+        .take(job.bfs().complete() as usize)
+        .enumerate();
+    complete
+        .filter(|(_, row)| row.count > 0)
+        .map(|(level, row)| LevelStatus {
+            level: level as Level,
+            count: u64::try_from(row.count).unwrap_or(u64::MAX),
+            digest: row.digest,
+            certificate: row.certificate,
+            fetched_bytes: row.fetched_bytes,
+        })
+        .collect()
+}
+
+fn job_state(job: &Job) -> JobState {
+    match (&job.progress().phase, job.stalled()) {
+        (Phase::Queued, _) => JobState::Queued,
+        (Phase::Running, Some((since, reason))) => JobState::Stalled {
+            since: *since,
+            reason: reason.clone(),
+        },
+        (Phase::Running, None) => JobState::Running,
+        (Phase::Paused, _) => JobState::Paused,
+        (Phase::Finished, _) => JobState::Finished,
+        (Phase::Failed { reason, internal }, _) => JobState::Failed {
+            reason: reason.clone(),
+            internal: *internal,
+        },
+        (Phase::Cancelled, _) => JobState::Cancelled,
+    }
+}
+
+/// All workers, also those that are away.
+pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
+    let workers = state.workers().iter();
+    workers
+        .map(|(&id, w)| WorkerStatus {
+            worker: id,
+            name: w.name().into(),
+            version: w.version().into(),
+            address: w.address().map(Into::into),
+            threads: w.threads(),
+            memory_bytes: w.memory_bytes(),
+            connected: w.is_live(),
+            running: w
+                .leases()
+                .values()
+                .map(|&(job, key)| task_name(job, key))
+                .collect(),
+            tasks_done: w.tasks_done(),
+            last_seen: w.last_seen(),
+        })
+        .collect()
+}
+
+/// A task as users see it: job, stage, shard.
+fn task_name(job: JobId, key: TaskKey) -> String {
+    match key {
+        TaskKey::Expand { level, shard } => format!("{job}/{level}/{shard}"),
+        TaskKey::Smallest { shard } => format!("{job}/smallest/{shard}"),
+        TaskKey::Words => format!("{job}/words"),
+    }
+}
