@@ -25,7 +25,8 @@ pub struct Config {
     pub name: String,
     /// Threads of the compute pool; 0 means all that the machine has.
     pub threads: usize,
-    /// Budget for artifacts, tables and working memory, in bytes.
+    /// Budget for artifacts, tables and working memory, in bytes. Buffers for the disk and for peers
+    /// (about eight bitmaps of a shard) come on top.
     pub memory_bytes: u64,
     /// Where artifacts are served to other workers. `None`: a free loopback port with
     /// [`Source::Address`], no server at all with [`Source::Link`].
