@@ -40,7 +40,7 @@ impl Kernel {
             KernelChoice::Avx512 if avx512 => Ok(Kernel::Avx512),
             KernelChoice::Avx2 => Err(EngineError::NoKernel("AVX2")),
             KernelChoice::Avx512 => {
-                Err(EngineError::NoKernel("AVX-512 with BITALG and VBMI"))
+                Err(EngineError::NoKernel("AVX-512 with BITALG"))
             }
         }
     }
@@ -94,12 +94,12 @@ pub(crate) struct LeafTables {
 pub(crate) struct RowTables {
     pub states: usize,
     pub images: Vec<u16>,
-    /// For AVX-512: `[(element * words + w) * 2]` byte numbers, `+ 1` bit masks.
-    pub lines: Vec<Line>,
-    /// For AVX-512: which lanes take from which 128 bytes, `[(element * words + w) * chunks + c]`.
-    pub lanes: Vec<u64>,
-    /// Number of 128-byte pieces of a row.
-    pub chunks: usize,
+    /// For vectors: `[element * words + w]` where the word's pieces begin, and their end after the last.
+    pub starts: Vec<u32>,
+    /// For vectors: number of a 16-byte piece of the row, and which of its bytes every bit takes (128: none).
+    pub pieces: Vec<(u32, Line)>,
+    /// For vectors: the bit of the byte, `[element * words + w]`.
+    pub bits: Vec<Line>,
 }
 
 /// `out bit k = in bit control[k]`, for `k < used`; other bits of the result are arbitrary.
@@ -171,29 +171,33 @@ impl BlockTables {
         if states % 64 != 0 {
             masks[words - 1] = (1 << (states % 64)) - 1;
         }
-        let chunks = words.div_ceil(16);
-        let (mut lines, mut lanes) = (Vec::new(), Vec::new());
-        if kernel == Kernel::Avx512 {
-            for image in images.chunks_exact(states) {
-                for word in image.chunks(64) {
-                    let mut line = [Line([0; 64]), Line([0; 64])];
-                    let mut lane = vec![0u64; chunks];
-                    for (k, &from) in word.iter().enumerate() {
-                        let byte = usize::from(from) / 8;
-                        line[0].0[k] = (byte % 128) as u8;
-                        line[1].0[k] = 1 << (from % 8);
-                        lane[byte / 128] |= 1 << k;
-                    }
-                    lines.extend(line);
-                    lanes.extend(lane);
+        let (mut starts, mut pieces, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+        if kernel != Kernel::Portable {
+            for word in images.chunks_exact(states).flat_map(|image| image.chunks(64)) {
+                starts.push(pieces.len() as u32);
+                let mut bit = Line([0; 64]);
+                for (k, &from) in word.iter().enumerate() {
+                    bit.0[k] = 1 << (from % 8);
+                    let (piece, byte) = (u32::from(from) / 128, (from / 8 % 16) as u8);
+                    let first = starts[starts.len() - 1] as usize;
+                    let at = match pieces[first..].iter().position(|(p, _)| *p == piece) {
+                        Some(at) => first + at,
+                        None => {
+                            pieces.push((piece, Line([128; 64])));
+                            pieces.len() - 1
+                        }
+                    };
+                    pieces[at].1.0[k] = byte;
                 }
+                bits.push(bit);
             }
+            starts.push(pieces.len() as u32);
         }
         BlockTables {
             words,
             masks,
             keys: digest_keys(words),
-            inner: Inner::Row(RowTables { states, images, lines, lanes, chunks }),
+            inner: Inner::Row(RowTables { states, images, starts, pieces, bits }),
             kernel,
         }
     }
@@ -222,7 +226,9 @@ impl BlockTables {
             Inner::Leaf(t) => {
                 t.rows.len() * 4 + t.controls.len() * 64 + t.bytes.len() * 128 + t.nibbles.len() * 2048
             }
-            Inner::Row(t) => t.images.len() * 2 + t.lines.len() * 64 + t.lanes.len() * 8,
+            Inner::Row(t) => {
+                t.images.len() * 2 + (t.bits.len() + t.pieces.len() * 2) * 64
+            }
         }) as u64
     }
 }

@@ -143,9 +143,9 @@ pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, u128) {
         #[cfg(target_arch = "x86_64")]
         (Inner::Leaf(t), Kernel::Avx512) => pull(&avx512::Leaf(t), chunk),
         #[cfg(target_arch = "x86_64")]
-        (Inner::Row(t), Kernel::Avx512) => pull(&avx512::Row(t), chunk),
-        #[cfg(target_arch = "x86_64")]
         (Inner::Leaf(t), Kernel::Avx2) => pull(&avx2::Leaf(t), chunk),
+        #[cfg(target_arch = "x86_64")]
+        (Inner::Row(t), Kernel::Avx2 | Kernel::Avx512) => pull(&avx2::Row(t), chunk),
         (Inner::Leaf(t), _) => pull(&portable::Leaf(t), chunk),
         (Inner::Row(t), _) => pull(&portable::Row(t), chunk),
     }
