@@ -127,8 +127,16 @@ fn files_that_cannot_be_puzzles_are_refused_before_they_are_read() {
 #[test]
 fn other_programs_formats_are_refused_by_name() {
     refused_file(
-        "Name cube\nSet EDGES 12 2\nSolved\nEDGES\n1 2 3 4 5 6 7 8 9 10 11 12\nEnd\n",
-        &["tws", "ksolve"],
+        "Name flip\nSet EDGES 2 1\nStartState\nEDGES 1 2\nEnd\nMoveTransform F\nEDGES 2 1\nEnd\n",
+        &["tws", "TOML"],
+    );
+    refused_file(
+        "id,puzzle_type,solution_state\n0,cube_2/2/2,A;B\n",
+        &["Santa 2023", "TOML"],
+    );
+    refused_file(
+        "Name flip\nSet EDGES 2 1\nSolved\nEDGES\n1 2\nEnd\nMove F\nEDGES\n2 1\nEnd\n",
+        &["ksolve", "TOML"],
     );
 }
 
@@ -225,8 +233,18 @@ fn a_coordinator_that_is_not_there_is_said_with_the_time_tried() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("its address").to_string();
     drop(free);
-    for verb in ["jobs", "workers", "show 1", "cancel 1", "submit bfs pocket"] {
-        user.run(&format!("{verb} --coordinator {address}"))
+    let verbs = [
+        "jobs",
+        "workers",
+        "show 1",
+        "cancel 1",
+        "submit bfs pocket",
+        "worker --data w",
+    ];
+    let tries = verbs.map(|verb| user.start(&format!("{verb} --coordinator {address}")));
+    for process in tries {
+        process
+            .finish()
             .is_refused(&[&address, "tried for", "antipode coordinator"]);
     }
     assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Between two questions to a coordinator that was just there: it may be starting again.
 const ASK_AGAIN: Duration = Duration::from_millis(300);
 
+/// After this time without a change the user is told what the job waits for.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// Follows `job` to a state that it will not leave by itself.
 pub async fn follow(
     client: &dyn Client,
@@ -18,11 +21,17 @@ pub async fn follow(
 ) -> Result<JobStatus, Failure> {
     loop {
         let mut watch = client.watch(job).await?;
-        while let Some(status) = watch.recv().await {
-            progress.show(&status)?;
-            if is_at_rest(&status.state) {
-                progress.finish();
-                return Ok(status);
+        loop {
+            match tokio::time::timeout(QUIET, watch.recv()).await {
+                Ok(Some(status)) => {
+                    progress.show(&status)?;
+                    if is_at_rest(&status.state) {
+                        progress.finish();
+                        return Ok(status);
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => progress.say_if_stalled(),
             }
         }
         // The stream ended early: the connection, not the job. Ask directly, then watch again.

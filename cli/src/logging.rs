@@ -7,11 +7,11 @@ use tracing_subscriber::EnvFilter;
 #[derive(Debug, Clone, clap::Args)]
 pub struct LogArgs {
     /// What is logged on stderr: error, warn, info, debug, trace, or a tracing filter
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", display_order = 900)]
     pub log: Option<String>,
 
     /// Log lines as JSON objects
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub log_json: bool,
 }
 

@@ -19,7 +19,8 @@ pub struct Progress {
     /// When the first status came, and how many states were counted then (a resumed job starts with many).
     began: Option<(Instant, u128)>,
     total: Option<u128>,
-    stalled: Option<String>,
+    /// Why the job does not move, and whether that was said.
+    stalled: Option<(String, bool)>,
 }
 
 impl Progress {
@@ -46,16 +47,28 @@ impl Progress {
     pub fn show(&mut self, status: &JobStatus) -> Result<(), Failure> {
         let lines = self.table.new_lines(&status.levels);
         self.print(&lines)?;
-        if let JobState::Stalled { reason, .. } = &status.state {
-            if self.stalled.as_ref() != Some(reason) {
-                self.bar.suspend(|| eprintln!("stalled: {reason}"));
-                self.stalled = Some(reason.clone());
+        match &status.state {
+            JobState::Stalled { reason, .. } => {
+                if self
+                    .stalled
+                    .as_ref()
+                    .is_none_or(|(before, _)| before != reason)
+                {
+                    self.stalled = Some((reason.clone(), false));
+                }
             }
-        } else {
-            self.stalled = None;
+            _ => self.stalled = None,
         }
         self.move_bar(status);
         Ok(())
+    }
+
+    /// Says why the job does not move, once. A stall of a moment is none of the user's business.
+    pub fn say_if_stalled(&mut self) {
+        if let Some((reason, said @ false)) = &mut self.stalled {
+            *said = true;
+            self.bar.suspend(|| eprintln!("stalled: {reason}"));
+        }
     }
 
     /// Takes the bar away.
@@ -101,8 +114,11 @@ impl Progress {
             }
             _ => (String::new(), "unknown".into()),
         };
-        let level = status.levels.last().map_or(0, |level| level.level + 1);
-        self.bar.set_prefix(format!("level {level}"));
+        // When every state is counted, what remains are the words of the antipodes.
+        self.bar.set_prefix(match status.levels.len() {
+            _ if self.total == Some(counted) => "antipodes".into(),
+            level => format!("level {level}"),
+        });
         self.bar.set_message(format!(
             "{}{of} states, {} states/s, time left: {left}",
             short(counted as f64),

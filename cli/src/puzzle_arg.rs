@@ -47,7 +47,9 @@ impl PuzzleArgs {
             Some(spec) if puzzle::is_known(spec) => Ok(puzzle::resolve(spec, &options)?),
             Some(spec) if !looks_like_a_file(spec) => {
                 puzzle::resolve(spec, &options).map_err(|error| {
-                    Failure::input(format!("{error} (and there is no file called {spec})"))
+                    Failure::input(format!(
+                        "{error}. There is no file called {spec} either; `antipode puzzle list` explains them"
+                    ))
                 })
             }
             _ => load_file(Path::new(&self.puzzle), &options),

@@ -18,7 +18,7 @@ mod watch;
 pub use client::LocalClient;
 pub use config::Config;
 pub use error::{OpenError, ServeError};
-pub use prepare::{Prepare, Prepared};
+pub use prepare::{Prepare, Prepared, prepare_with};
 pub use store::STORE_FILE;
 
 use antipode_coordinator_core as core;

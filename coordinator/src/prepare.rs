@@ -21,6 +21,11 @@ pub type Prepare = Arc<dyn Fn(BfsSpec) -> Result<Prepared, ClientError> + Send +
 pub(crate) fn prepare(spec: BfsSpec) -> Result<Prepared, ClientError> {
     let space =
         space::build(&spec.puzzle, &spec.layout).map_err(|error| engine_error(error.into()))?;
+    prepare_with(spec, space)
+}
+
+/// As [`prepare`], with an index that was computed for `spec` already; it is checked all the same.
+pub fn prepare_with(spec: BfsSpec, space: SpaceDef) -> Result<Prepared, ClientError> {
     let engine =
         Engine::load(&spec.puzzle, &space, KernelChoice::Portable).map_err(engine_error)?;
     let roots = (0..engine.shards())

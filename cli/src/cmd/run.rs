@@ -18,8 +18,9 @@ use antipode_proto::ids::JobId;
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::engine::KernelChoice;
 use antipode_solver_core::job::{BfsSpec, Keep};
-use antipode_solver_core::space;
+use antipode_solver_core::space::{self, SpaceDef};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -75,7 +76,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         found => {
             let fresh = args.fresh || matches!(found, Stored::TooLittle);
             let space = space::build(&spec.puzzle, &spec.layout)?;
-            (space, Start::Submit { fresh })
+            (space.clone(), Start::Submit { space, fresh })
         }
     };
     let have = Have {
@@ -111,6 +112,7 @@ enum Start {
     /// An unfinished job of the folder.
     GoOn(JobId),
     Submit {
+        space: SpaceDef,
         fresh: bool,
     },
 }
@@ -122,23 +124,28 @@ async fn run(
     folder: &RunFolder,
     mut progress: Progress,
 ) -> Result<(), Failure> {
-    let coordinator = Coordinator::open(antipode_coordinator::Config {
+    let config = antipode_coordinator::Config {
         checkpoint_every: args.checkpoint_every,
         ..antipode_coordinator::Config::new(folder.coordinator())
-    })
-    .await?;
-    let client = coordinator.client();
-    let job = match work.start {
-        Start::GoOn(job) => job,
-        Start::Submit { fresh } => {
-            client
-                .submit(Submission {
-                    key: new_key(),
-                    spec: work.spec,
-                    fresh,
-                })
-                .await?
-                .job
+    };
+    let (coordinator, client, job) = match work.start {
+        Start::GoOn(job) => {
+            let coordinator = Coordinator::open(config).await?;
+            let client = coordinator.client();
+            (coordinator, client, job)
+        }
+        Start::Submit { space, fresh } => {
+            // The index is here already: it was needed to see whether the job fits.
+            let prepare = move |spec| antipode_coordinator::prepare_with(spec, space.clone());
+            let coordinator = Coordinator::open_with(config, Arc::new(prepare)).await?;
+            let client = coordinator.client();
+            let submission = Submission {
+                key: new_key(),
+                spec: work.spec,
+                fresh,
+            };
+            let job = client.submit(submission).await?.job;
+            (coordinator, client, job)
         }
     };
     if client.show(job).await?.state == JobState::Paused {

@@ -107,10 +107,12 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
             if report.threads == 1 { "" } else { "s" },
         ),
     );
-    say(
-        "memory",
-        format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
-    );
+    if report.peak_memory_bytes.sum > 0 {
+        say(
+            "memory",
+            format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
+        );
+    }
     for warning in &report.warnings {
         say("warning", warning.clone());
     }

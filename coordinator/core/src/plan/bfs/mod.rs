@@ -23,6 +23,7 @@
 mod accept;
 mod checkpoint;
 mod copies;
+mod dirty;
 mod finish;
 mod graph;
 mod need;
@@ -31,12 +32,13 @@ pub use checkpoint::Writing;
 pub use finish::{End, Finals};
 pub use graph::Graph;
 
+use self::dirty::Dirty;
 use crate::artifact::{Artifact, ArtifactKind, Holders};
 use crate::record::{ExpandResult, JobRecord};
 use antipode_ids::{Attempt, WorkerId};
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::Keep;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many levels may be worked on at once, from the first incomplete one on. It bounds the
@@ -138,7 +140,7 @@ pub struct Bfs {
     end: Option<End>,
     finals: Finals,
 
-    dirty: VecDeque<(Level, u32)>,
+    dirty: Dirty,
     suspects: Vec<Artifact>,
     news: News,
 }
@@ -185,7 +187,7 @@ impl Bfs {
             unsaved: BTreeSet::new(),
             end: None,
             finals: Finals::default(),
-            dirty: VecDeque::new(),
+            dirty: Dirty::default(),
             suspects: Vec::new(),
             news: News::default(),
         };
