@@ -59,8 +59,8 @@ impl Coordinator {
             .iter()
             .flatten()
             .find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
-        match absent.and_then(|id| self.workers.get(id)) {
-            Some(worker) => {
+        match absent.and_then(|id| Some((id, self.workers.get(id)?))) {
+            Some((id, worker)) => {
                 let away = now.millis.saturating_sub(worker.seen_at_millis);
                 let left = self
                     .config
@@ -68,7 +68,7 @@ impl Coordinator {
                     .saturating_sub(away)
                     .div_ceil(1000);
                 format!(
-                    "worker {} is away; others take its shards in {left} s",
+                    "worker {} ({id}) is away; others take its shards in {left} s",
                     worker.name()
                 )
             }

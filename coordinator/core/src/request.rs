@@ -99,6 +99,7 @@ impl Coordinator {
                 change: Change::State,
             });
             self.touched.insert(id);
+            self.place_all();
         }
     }
 

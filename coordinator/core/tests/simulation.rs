@@ -6,7 +6,7 @@ mod sim;
 use antipode_solver_core::job::Keep;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sim::cluster::{Cluster, Plan};
+use sim::cluster::{Cluster, Plan, Seen};
 use sim::toy::Toy;
 
 /// More with e.g. ANTIPODE_SIM_SEEDS=20000.
@@ -93,6 +93,7 @@ fn pauses_keep_what_they_promise() {
 
 #[test]
 fn everything_at_once() {
+    let mut seen = Seen::default();
     for seed in 0..seeds() {
         let plan = Plan {
             faults: 10,
@@ -100,8 +101,21 @@ fn everything_at_once() {
             pauses: 2,
             ..plan(seed)
         };
-        Cluster::new(plan, seed).run();
+        let mut cluster = Cluster::new(plan, seed);
+        cluster.run();
+        seen += cluster.seen;
     }
+    // A simulation in which nothing happens proves nothing.
+    let least = [
+        seen.consumed,
+        seen.released,
+        seen.to_disk,
+        seen.revoked,
+        seen.checkpoints,
+        seen.resumptions,
+        seen.moved,
+    ];
+    assert!(least.iter().all(|&times| times >= seeds() / 10), "{seen:?}");
 }
 
 #[test]

@@ -111,6 +111,31 @@ pub struct Cluster {
     /// Everything that happened, for the comparison of two runs of one seed.
     pub log: String,
     pub leases: u64,
+    /// How often the interesting things happened.
+    pub seen: Seen,
+}
+
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub consumed: u64,
+    pub released: u64,
+    pub to_disk: u64,
+    pub revoked: u64,
+    pub checkpoints: u64,
+    pub resumptions: u64,
+    pub moved: u64,
+}
+
+impl std::ops::AddAssign for Seen {
+    fn add_assign(&mut self, other: Seen) {
+        self.consumed += other.consumed;
+        self.released += other.released;
+        self.to_disk += other.to_disk;
+        self.revoked += other.revoked;
+        self.checkpoints += other.checkpoints;
+        self.resumptions += other.resumptions;
+        self.moved += other.moved;
+    }
 }
 
 fn config(plan: &Plan) -> Config {
@@ -147,6 +172,7 @@ impl Cluster {
             pauses: plan.pauses,
             log: String::new(),
             leases: 0,
+            seen: Seen::default(),
             plan,
         }
     }
@@ -161,11 +187,20 @@ impl Cluster {
         for effect in effects {
             writeln!(self.log, "    {effect:?}").unwrap();
             match effect {
-                Effect::Persist(record) => self.store.persist(record),
-                Effect::Send { connection, order } => {
-                    if matches!(order, Order::Lease { .. }) {
-                        self.leases += 1;
+                Effect::Persist(record) => {
+                    if let Record::Progress {
+                        progress,
+                        urgent: true,
+                        ..
+                    } = &record
+                    {
+                        self.seen.checkpoints += u64::from(progress.checkpoint.is_some());
+                        self.seen.resumptions += u64::from(progress.resumed.is_some());
                     }
+                    self.store.persist(record);
+                }
+                Effect::Send { connection, order } => {
+                    self.note(connection, &order);
                     if let Some(worker) = self
                         .workers
                         .iter_mut()
@@ -188,6 +223,30 @@ impl Cluster {
                 Effect::Reply { request, reply } => _ = self.replies.insert(request, reply),
                 Effect::Changed { .. } => {}
             }
+        }
+    }
+
+    fn note(&mut self, connection: ConnectionId, order: &Order) {
+        match order {
+            Order::Lease {
+                consume, inputs, ..
+            } => {
+                self.leases += 1;
+                self.seen.consumed += u64::from(*consume);
+                let to = self
+                    .workers
+                    .iter()
+                    .find(|w| w.connection == Some(connection))
+                    .and_then(|w| w.id);
+                let elsewhere = |input: &&antipode_coordinator_core::Input| {
+                    input.count > 0 && to.is_some_and(|to| !input.holders.contains(&to))
+                };
+                self.seen.moved += inputs.iter().filter(elsewhere).count() as u64;
+            }
+            Order::Release { artifacts, .. } => self.seen.released += artifacts.len() as u64,
+            Order::Persist { artifacts, .. } => self.seen.to_disk += artifacts.len() as u64,
+            Order::Revoke { .. } => self.seen.revoked += 1,
+            _ => {}
         }
     }
 
