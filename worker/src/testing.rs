@@ -199,27 +199,21 @@ impl Player {
         id: u64,
         definition: &Arc<JobDefinition>,
     ) -> Player {
-        let registration = loop {
-            match tokio::time::timeout(LONG, link.receive.recv())
-                .await
-                .expect("no registration")
-            {
-                Some(FromWorker::Register {
-                    worker,
-                    address,
-                    held,
-                    running,
-                    ..
-                }) => {
-                    break Registration {
-                        worker,
-                        address,
-                        held,
-                        running,
-                    };
-                }
-                other => panic!("{other:?} instead of a registration"),
-            }
+        let first = tokio::time::timeout(LONG, link.receive.recv()).await;
+        let registration = match first.expect("no registration") {
+            Some(FromWorker::Register {
+                worker,
+                address,
+                held,
+                running,
+                ..
+            }) => Registration {
+                worker,
+                address,
+                held,
+                running,
+            },
+            other => panic!("{other:?} instead of a registration"),
         };
         let player = Player {
             link,

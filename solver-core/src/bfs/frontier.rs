@@ -19,6 +19,27 @@ impl ShardGeometry {
     pub fn dense_bytes(&self) -> u64 {
         u64::from(self.blocks) * u64::from(self.words) * 8
     }
+
+    /// About how many bytes in memory a set of `count` states takes.
+    pub fn memory_bytes(&self, count: u64) -> u64 {
+        if self.blocks == 0 {
+            count.saturating_mul(u64::from(self.words) * 8)
+        } else if count < Frontier::sparse_limit(*self) {
+            count * 4
+        } else {
+            self.dense_bytes() + u64::from(self.blocks) * 2
+        }
+    }
+
+    /// No set of `count` states has more bytes than this when it is encoded.
+    pub fn encoded_bytes_at_most(&self, count: u64) -> u64 {
+        let body = if self.blocks == 0 {
+            count.saturating_mul(u64::from(self.words) * 8)
+        } else {
+            self.dense_bytes().max(count.saturating_mul(4))
+        };
+        body.saturating_add(1)
+    }
 }
 
 /// A set of states of one shard, immutable once made.

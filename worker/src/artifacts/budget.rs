@@ -1,7 +1,9 @@
 //! The memory budget: who uses how much of it, and which artifacts go to disk when it is short.
 
-use super::{Artifacts, Disk, Head, Packed, Shelf, StoreError};
+use super::store::New;
+use super::{Artifacts, Disk, Shelf, StoreError};
 use crate::gauges::Gauges;
+use antipode_ids::JobId;
 use antipode_proto::message::ArtifactName;
 use antipode_solver_core::bfs::frontier::Frontier;
 use std::collections::BTreeMap;
@@ -117,6 +119,7 @@ impl Artifacts {
     }
 
     fn spill_excess(&self, wanted: &Wanted) -> Result<bool, StoreError> {
+        let commit_bytes = self.commit_bytes();
         loop {
             let victims = {
                 let mut shelf = self.shelf();
@@ -124,7 +127,7 @@ impl Artifacts {
                 if excess == 0 {
                     return Ok(true);
                 }
-                let victims = shelf.victims(wanted, excess.min(super::COMMIT_BYTES));
+                let victims = shelf.victims(wanted, excess.min(commit_bytes));
                 if victims.is_empty() {
                     return Ok(false);
                 }
@@ -134,24 +137,15 @@ impl Artifacts {
                     .store(shelf.ledger.resident_bytes(), Relaxed);
                 victims
             };
-            let mut dirty: BTreeMap<_, Vec<_>> = BTreeMap::new();
+            let mut dirty: BTreeMap<JobId, Vec<New>> = BTreeMap::new();
             for victim in victims.into_iter().filter(|victim| !victim.clean) {
-                let packed = Packed::new(&victim.frontier);
-                let head = Head::new(
-                    victim.digest,
-                    victim.frontier.count(),
-                    victim.certificate,
-                    &packed,
-                );
-                dirty.entry(victim.name.job).or_default().push((
-                    victim.name,
-                    head,
-                    packed,
-                    victim.frontier,
-                ));
+                dirty
+                    .entry(victim.new.name.job)
+                    .or_default()
+                    .push(victim.new);
             }
             for (job, batch) in dirty {
-                let names: Vec<ArtifactName> = batch.iter().map(|(name, ..)| *name).collect();
+                let names: Vec<ArtifactName> = batch.iter().map(|new| new.name).collect();
                 let written = self.write(job, batch, false)?;
                 Gauges::add(&self.gauges.spilled_bytes, written);
                 let mut shelf = self.shelf();
@@ -178,10 +172,7 @@ impl Artifacts {
 
 /// An artifact that has to leave memory.
 struct Victim {
-    name: ArtifactName,
-    frontier: Arc<Frontier>,
-    digest: antipode_solver_core::engine::Digest,
-    certificate: Option<antipode_solver_core::engine::Certificate>,
+    new: New,
     /// It can be had again without writing it: it is on disk, or at the worker it came from.
     clean: bool,
 }
@@ -217,10 +208,12 @@ impl Shelf {
             }
             sum += memory.memory_bytes();
             victims.push(Victim {
-                name: *name,
-                frontier: memory.clone(),
-                digest: item.digest,
-                certificate: item.certificate,
+                new: New {
+                    name: *name,
+                    digest: item.digest,
+                    certificate: item.certificate,
+                    frontier: memory.clone(),
+                },
                 clean: item.disk != Disk::No || item.fetched,
             });
         }
@@ -231,12 +224,12 @@ impl Shelf {
         for victim in victims.iter().filter(|victim| victim.clean) {
             if self
                 .items
-                .get(&victim.name)
+                .get(&victim.new.name)
                 .is_some_and(|item| item.disk != Disk::No)
             {
-                self.drop_memory(victim.name);
+                self.drop_memory(victim.new.name);
             } else {
-                self.remove(victim.name);
+                self.remove(victim.new.name);
             }
         }
     }

@@ -161,7 +161,7 @@ impl Gatherer {
             let found = match &holder.address {
                 _ if holder.worker == me => Err("it is not held here any more".to_string()),
                 None => Err(format!("worker {} serves nobody", holder.worker)),
-                Some(address) => self.from_peer(address, engine.clone(), input).await,
+                Some(address) => self.fetch_from(address, engine.clone(), input).await,
             };
             match found {
                 Ok((frontier, bytes)) => {
@@ -187,7 +187,7 @@ impl Gatherer {
     }
 
     /// The artifact from the worker at `address`, decoded and compared with its digest.
-    async fn from_peer(
+    async fn fetch_from(
         &self,
         address: &str,
         engine: Arc<dyn Compute>,
@@ -215,14 +215,8 @@ impl Gatherer {
         let (shard, count, digest) = (input.name.shard, input.count, input.digest);
         let pool = self.pool.clone();
         let checked = tokio::task::spawn_blocking(move || {
-            let frontier = unpack(geometry, &payload.encoding, &payload.bytes)
+            let frontier = unpack(geometry, count, &payload.encoding, &payload.bytes)
                 .map_err(|error| error.to_string())?;
-            if frontier.count() != count {
-                return Err(format!(
-                    "it has {} states instead of {count}",
-                    frontier.count()
-                ));
-            }
             let found = pool.install(|| engine.digest(shard, &frontier));
             if found != digest {
                 return Err(format!("its digest is {found} instead of {digest}"));

@@ -11,6 +11,7 @@
 //! - Nothing waits for a disk while the lock is held.
 
 mod budget;
+mod disk;
 pub mod fetch;
 mod packed;
 mod record;
@@ -18,6 +19,7 @@ mod serve;
 mod store;
 
 pub use budget::{Need, Wanted};
+pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
 pub use serve::Server;
@@ -38,23 +40,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Head, JobStore};
 use tokio::sync::mpsc;
 
-/// Artifacts are brought to disk in commits of about this size.
-const COMMIT_BYTES: u64 = 64 << 20;
-
 /// Artifacts that are gone, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     pub names: Vec<ArtifactName>,
-    pub reason: String,
-}
-
-/// What bringing artifacts to disk came to.
-#[derive(Debug, Default)]
-pub struct Persisted {
-    /// Asked for, but not held.
-    pub missing: Vec<ArtifactName>,
-    /// Still in memory, but the disk did not take them; worth another try later.
-    pub failed: Vec<ArtifactName>,
     pub reason: String,
 }
 
@@ -90,7 +79,9 @@ struct Job {
     fingerprint: String,
     store: Option<Arc<JobStore>>,
     fetched: BTreeSet<ArtifactName>,
+    /// Highest level that was computed here, and the one at which old copies were dropped.
     newest: Level,
+    tidied: Level,
     /// Stored, but not wanted any more; goes with the next commit.
     garbage: BTreeSet<ArtifactName>,
 }
@@ -309,47 +300,6 @@ impl Artifacts {
         Some(frontier)
     }
 
-    fn read(&self, name: ArtifactName) -> Option<Frontier> {
-        let (head, packed) = self.read_packed(name)?;
-        let geometry = self.engine(name.job)?.geometry(name.shard);
-        match unpack(geometry, &packed.encoding, &packed.bytes) {
-            Ok(frontier) if frontier.count() == head.count => Some(frontier),
-            Ok(_) => self.damaged(name, "the number of states does not fit"),
-            Err(error) => self.damaged(name, &error.to_string()),
-        }
-    }
-
-    /// The stored form of an artifact that is on disk; damage is reported, and `None`.
-    fn read_packed(&self, name: ArtifactName) -> Option<(Head, Packed)> {
-        let (store, digest) = {
-            let shelf = self.shelf();
-            (
-                shelf.jobs.get(&name.job)?.store.clone()?,
-                shelf.items.get(&name)?.digest,
-            )
-        };
-        match store.read(name) {
-            Ok(Some((head, packed))) if head.digest == digest => Some((head, packed)),
-            Ok(_) => self.damaged(name, "it is not what it was"),
-            Err(error) => self.damaged(name, &error.to_string()),
-        }
-    }
-
-    fn damaged<T>(&self, name: ArtifactName, reason: &str) -> Option<T> {
-        let mut shelf = self.shelf();
-        // Released or computed again in the meantime: then nothing is lost.
-        if shelf
-            .items
-            .get(&name)
-            .is_some_and(|item| item.memory.is_none())
-        {
-            shelf.remove(name);
-            drop(shelf);
-            self.lose(vec![name], reason);
-        }
-        None
-    }
-
     fn lose(&self, names: Vec<ArtifactName>, reason: &str) {
         if !names.is_empty() {
             tracing::warn!(count = names.len(), first = ?names[0], reason, "artifacts are lost");
@@ -455,12 +405,15 @@ impl Artifacts {
             .store(shelf.ledger.resident_bytes(), Relaxed);
     }
 
-    /// Are there copies from other workers of this job's artifacts?
-    pub fn has_copies(&self, job: JobId) -> bool {
-        self.shelf()
-            .jobs
-            .get(&job)
-            .is_some_and(|open| !open.fetched.is_empty())
+    /// May there be copies from other workers that are too old? Once a level at most.
+    pub fn has_old_copies(&self, job: JobId) -> bool {
+        let mut shelf = self.shelf();
+        let Some(open) = shelf.jobs.get_mut(&job) else {
+            return false;
+        };
+        let grown = open.tidied < open.newest;
+        open.tidied = open.newest;
+        grown && !open.fetched.is_empty()
     }
 
     /// Forgets copies from other workers that no leased task wants and that are too old for any
@@ -481,197 +434,6 @@ impl Artifacts {
             .resident_bytes
             .store(shelf.ledger.resident_bytes(), Relaxed);
     }
-
-    /// Brings artifacts to disk; `done` hears of every commit, when it is durable. Blocks.
-    pub fn persist(
-        &self,
-        names: &[ArtifactName],
-        mut done: impl FnMut(Vec<ArtifactName>, u64),
-    ) -> Persisted {
-        let mut outcome = Persisted::default();
-        let mut by_job: BTreeMap<JobId, Vec<ArtifactName>> = BTreeMap::new();
-        // Every worker makes level 0 from the definition: it needs no disk.
-        let roots: Vec<ArtifactName> = names
-            .iter()
-            .filter(|name| name.level == 0)
-            .copied()
-            .collect();
-        if !roots.is_empty() {
-            done(roots, 0);
-        }
-        for &name in names.iter().filter(|name| name.level > 0) {
-            by_job.entry(name.job).or_default().push(name);
-        }
-        for (job, names) in by_job {
-            let mut left = names.into_iter().peekable();
-            while left.peek().is_some() {
-                let mut batch = Vec::new();
-                let mut named = Vec::new();
-                let mut bytes = 0;
-                while let Some(name) = left.next_if(|_| bytes < COMMIT_BYTES) {
-                    match self.pack_for_store(name) {
-                        None => outcome.missing.push(name),
-                        Some(packed) => {
-                            named.push(name);
-                            if let Some((head, frontier, packed)) = packed {
-                                bytes += packed.bytes.len() as u64;
-                                batch.push((name, head, packed, frontier));
-                            }
-                        }
-                    }
-                }
-                match self.write(job, batch, true) {
-                    Ok(written) => {
-                        let mut shelf = self.shelf();
-                        named.retain(|name| match shelf.items.get_mut(name) {
-                            Some(item) if item.disk != Disk::No => {
-                                item.disk = Disk::Durable;
-                                true
-                            }
-                            _ => false,
-                        });
-                        drop(shelf);
-                        if !named.is_empty() {
-                            done(named, written);
-                        }
-                    }
-                    Err(error) => {
-                        outcome.reason = error.to_string();
-                        outcome.failed.extend(named);
-                    }
-                }
-            }
-        }
-        outcome
-    }
-
-    /// What must be written to have the artifact in the store: `Some(None)` if it is there already.
-    #[allow(clippy::type_complexity)]
-    fn pack_for_store(&self, name: ArtifactName) -> Option<Option<(Head, Arc<Frontier>, Packed)>> {
-        let (digest, count, certificate, frontier) = {
-            let shelf = self.shelf();
-            let item = shelf.items.get(&name)?;
-            match (&item.memory, item.disk) {
-                (_, Disk::Spilled | Disk::Durable) => return Some(None),
-                (Some(frontier), Disk::No) => {
-                    (item.digest, item.count, item.certificate, frontier.clone())
-                }
-                (None, Disk::No) => return None,
-            }
-        };
-        let packed = Packed::new(&frontier);
-        Some(Some((
-            Head::new(digest, count, certificate, &packed),
-            frontier,
-            packed,
-        )))
-    }
-
-    /// Writes artifacts and takes the garbage along; marks what is on disk now. A store that had to
-    /// be set aside is a loss of all that was only there.
-    fn write(
-        &self,
-        job: JobId,
-        batch: Vec<(ArtifactName, Head, Packed, Arc<Frontier>)>,
-        durable: bool,
-    ) -> Result<u64, StoreError> {
-        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((store, fingerprint)) = self
-            .shelf()
-            .jobs
-            .get(&job)
-            .map(|open| (open.store.clone(), open.fingerprint.clone()))
-        else {
-            return Ok(0);
-        };
-        let store = match store {
-            Some(store) => store,
-            None if batch.is_empty() => return Ok(0),
-            None => {
-                let store = Arc::new(JobStore::create(&self.data, job, &fingerprint)?);
-                let mut shelf = self.shelf();
-                match shelf.jobs.get_mut(&job) {
-                    Some(open) => open.store = Some(store.clone()),
-                    None => {
-                        drop(shelf);
-                        store::remove_folder(&store::folder_of(&self.data, job));
-                        return Ok(0);
-                    }
-                }
-                store
-            }
-        };
-        let garbage: Vec<ArtifactName> = {
-            let mut shelf = self.shelf();
-            let open = shelf.jobs.get_mut(&job);
-            open.map(|open| std::mem::take(&mut open.garbage))
-                .into_iter()
-                .flatten()
-                .collect()
-        };
-        let mut records = Vec::with_capacity(batch.len());
-        let mut frontiers = Vec::with_capacity(batch.len());
-        for (name, head, packed, frontier) in batch {
-            frontiers.push((name, frontier));
-            records.push((name, head, packed));
-        }
-        let written = store.write(&records, &garbage, durable);
-        let mut shelf = self.shelf();
-        match written {
-            Ok(bytes) => {
-                for (name, frontier) in frontiers {
-                    let same = |item: &&mut Item| {
-                        item.memory
-                            .as_ref()
-                            .is_some_and(|m| Arc::ptr_eq(m, &frontier))
-                    };
-                    match shelf.items.get_mut(&name).filter(same) {
-                        Some(item) if item.disk == Disk::No => {
-                            item.disk = if durable {
-                                Disk::Durable
-                            } else {
-                                Disk::Spilled
-                            };
-                        }
-                        Some(_) => {}
-                        // Released, consumed or replaced while it was written.
-                        None => {
-                            if let Some(open) = shelf.jobs.get_mut(&job) {
-                                open.garbage.insert(name);
-                            }
-                        }
-                    }
-                }
-                Ok(bytes)
-            }
-            Err(error) => {
-                if matches!(error, StoreError::SetAside { .. }) {
-                    let mut gone = Vec::new();
-                    for name in shelf.names_of(job) {
-                        let Some(item) = shelf.items.get_mut(&name) else {
-                            continue;
-                        };
-                        // What was promised to be durable is a loss, though it may be in memory.
-                        if item.disk == Disk::Durable
-                            || (item.disk == Disk::Spilled && item.memory.is_none())
-                        {
-                            gone.push(name);
-                            shelf.remove(name);
-                        } else {
-                            item.disk = Disk::No;
-                        }
-                    }
-                    if let Some(open) = shelf.jobs.get_mut(&job) {
-                        open.garbage.clear();
-                    }
-                    self.lose(gone, &error.to_string());
-                } else if let Some(open) = shelf.jobs.get_mut(&job) {
-                    open.garbage.extend(garbage);
-                }
-                Err(error)
-            }
-        }
-    }
 }
 
 impl Job {
@@ -683,6 +445,7 @@ impl Job {
             store: None,
             fetched,
             newest: 0,
+            tidied: 0,
             garbage,
         }
     }

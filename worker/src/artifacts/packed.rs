@@ -9,7 +9,7 @@ const WORTH_DENOMINATOR: usize = 4;
 /// A piece of this size from the middle is tried first, in bytes.
 const SAMPLE_BYTES: usize = 1 << 16;
 /// Length of the uncompressed bytes in front of a compressed artifact.
-const PREFIX_BYTES: usize = 4;
+const PREFIX_BYTES: u64 = 4;
 
 const PLAIN: &str = "plain";
 const LZ4: &str = "lz4";
@@ -51,26 +51,34 @@ impl Packed {
 
     /// More bytes than this no artifact of `count` states has in either form.
     pub fn limit_bytes(geometry: ShardGeometry, count: u64) -> u64 {
-        1 + geometry.dense_bytes().max(count.saturating_mul(4)) + PREFIX_BYTES as u64
+        geometry.encoded_bytes_at_most(count) + PREFIX_BYTES
     }
 }
 
-/// The frontier behind `bytes`; nothing is trusted, and no more is allocated than a shard needs.
+/// The frontier of `count` states behind `bytes`; nothing is trusted, and no more is allocated than
+/// so many states need.
 pub fn unpack(
     geometry: ShardGeometry,
+    count: u64,
     encoding: &str,
     bytes: &[u8],
 ) -> Result<Frontier, UnpackError> {
-    let decode =
-        |plain: &[u8]| Frontier::decode(geometry, plain).map_err(|e| UnpackError(e.to_string()));
+    let decode = |plain: &[u8]| match Frontier::decode(geometry, plain) {
+        Ok(frontier) if frontier.count() == count => Ok(frontier),
+        Ok(frontier) => Err(UnpackError(format!(
+            "{} states instead of {count}",
+            frontier.count()
+        ))),
+        Err(error) => Err(UnpackError(error.to_string())),
+    };
     match encoding {
         PLAIN => decode(bytes),
         LZ4 => {
             let (length, _) = lz4_flex::block::uncompressed_size(bytes)
                 .map_err(|e| UnpackError(format!("not lz4: {e}")))?;
-            if length as u64 > Packed::limit_bytes(geometry, geometry.states) {
+            if length as u64 > geometry.encoded_bytes_at_most(count) {
                 return Err(UnpackError(format!(
-                    "claims {length} bytes, more than the shard has"
+                    "claims {length} bytes, more than {count} states have"
                 )));
             }
             let plain = lz4_flex::block::decompress_size_prepended(bytes)
@@ -112,7 +120,13 @@ mod tests {
             let packed = Packed::new(&frontier);
             assert_eq!(packed.encoding, form);
             assert_eq!(
-                unpack(geometry(), &packed.encoding, &packed.bytes).unwrap(),
+                unpack(
+                    geometry(),
+                    frontier.count(),
+                    &packed.encoding,
+                    &packed.bytes
+                )
+                .unwrap(),
                 frontier
             );
         }
@@ -123,11 +137,11 @@ mod tests {
         let mut bytes = Packed::new(&dense(|k| k % 2)).bytes;
         bytes[..4].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(
-            unpack(geometry(), LZ4, &bytes)
+            unpack(geometry(), 32_768, LZ4, &bytes)
                 .unwrap_err()
                 .to_string()
                 .contains("claims")
         );
-        assert!(unpack(geometry(), "zip", &bytes).is_err());
+        assert!(unpack(geometry(), 32_768, "zip", &bytes).is_err());
     }
 }

@@ -14,13 +14,14 @@ use crate::folder::{Folder, FolderError};
 use antipode_ids::JobId;
 use antipode_proto::codec;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
+use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 /// redb's default would be 1 GiB. Artifacts are read once and whole, a cache is of little use.
@@ -47,17 +48,21 @@ pub struct Head {
     chunks: u32,
 }
 
+/// An artifact that is to be stored.
+#[derive(Debug)]
+pub struct New {
+    pub name: ArtifactName,
+    pub digest: Digest,
+    pub certificate: Option<Certificate>,
+    pub frontier: Arc<Frontier>,
+}
+
 impl Head {
-    pub fn new(
-        digest: Digest,
-        count: u64,
-        certificate: Option<Certificate>,
-        packed: &Packed,
-    ) -> Head {
+    fn new(new: &New, packed: &Packed) -> Head {
         Head {
-            digest,
-            count,
-            certificate,
+            digest: new.digest,
+            count: new.frontier.count(),
+            certificate: new.certificate,
             encoding: packed.encoding.clone(),
             length: packed.bytes.len() as u64,
             chunks: packed.bytes.len().div_ceil(BODY_BYTES) as u32,
@@ -192,36 +197,40 @@ impl JobStore {
     /// in a crash, but never a part of it. Returns the bytes written.
     pub fn write(
         &self,
-        artifacts: &[(ArtifactName, Head, Packed)],
+        artifacts: &[New],
         forget: &[ArtifactName],
         durable: bool,
     ) -> Result<u64, StoreError> {
-        let bytes: u64 = artifacts
+        let expected: u64 = artifacts
             .iter()
-            .map(|(_, _, packed)| packed.bytes.len() as u64)
+            .map(|new| new.frontier.memory_bytes())
             .sum();
-        let unsynced = self.unsynced_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let unsynced = self.unsynced_bytes.fetch_add(expected, Ordering::Relaxed) + expected;
         let durable = durable || unsynced >= SYNC_EVERY_BYTES;
-        self.commit(durable, |table| {
+        let written = self.commit(durable, |table| {
             for name in forget {
                 remove(table, *name)?;
             }
-            for (name, head, packed) in artifacts {
-                remove(table, *name)?;
+            let mut bytes = 0;
+            for new in artifacts {
+                remove(table, new.name)?;
+                // One at a time: packed bytes are memory that nobody accounts for.
+                let packed = Packed::new(&new.frontier);
                 for (k, body) in packed.bytes.chunks(BODY_BYTES).enumerate() {
-                    let key = key_of(CHUNK, *name, Some(k as u32));
+                    let key = key_of(CHUNK, new.name, Some(k as u32));
                     table.insert(&key[..], &frame(&key, self.hash, body)[..])?;
                 }
-                let key = key_of(HEAD, *name, None);
-                let body = codec::encode(codec::kind::ARTIFACT_RECORD, head);
+                let key = key_of(HEAD, new.name, None);
+                let body = codec::encode(codec::kind::ARTIFACT_RECORD, &Head::new(new, &packed));
                 table.insert(&key[..], &frame(&key, self.hash, &body)[..])?;
+                bytes += packed.bytes.len() as u64;
             }
-            Ok(())
+            Ok(bytes)
         })?;
         if durable {
             self.unsynced_bytes.store(0, Ordering::Relaxed);
         }
-        Ok(bytes)
+        Ok(written)
     }
 
     /// The artifact, every byte checked. `None`: it was never stored, or is forgotten.
@@ -351,18 +360,19 @@ impl JobStore {
         Ok(body.to_vec())
     }
 
-    fn commit(
+    fn commit<T>(
         &self,
         durable: bool,
-        change: impl Fn(&mut redb::Table<&[u8], &[u8]>) -> Result<(), redb::Error>,
-    ) -> Result<(), StoreError> {
+        change: impl Fn(&mut redb::Table<&[u8], &[u8]>) -> Result<T, redb::Error>,
+    ) -> Result<T, StoreError> {
         let done = self.guarded(|database| {
             let mut transaction = database.begin_write()?;
             if !durable {
                 transaction.set_durability(Durability::None)?;
             }
-            change(&mut transaction.open_table(RECORDS)?)?;
-            Ok(transaction.commit()?)
+            let changed = change(&mut transaction.open_table(RECORDS)?)?;
+            transaction.commit()?;
+            Ok(changed)
         });
         done.map_err(|fault| match fault {
             Fault::Io(reason) => StoreError::Write {

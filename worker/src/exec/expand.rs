@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What was seen before: frontier(level-2), or the union up to level-1 for directed lists. `None`:
 /// there is nothing before level 0.
-fn seen_name(
+pub fn seen_name(
     engine: &dyn Compute,
     job: JobId,
     level: Level,
@@ -43,13 +43,6 @@ pub fn names(engine: &dyn Compute, job: JobId, level: Level, shard: ShardId) -> 
     names.sort_unstable();
     names.dedup();
     names
-}
-
-/// The engine's own need, and a copy of what was seen where its buffer must not be used up.
-pub fn working_bytes(engine: &dyn Compute, level: Level, shard: ShardId, consume: bool) -> u64 {
-    let copied = !consume && level > 1;
-    let dense = engine.geometry(shard).dense_bytes();
-    engine.expand_bytes(shard) + if copied { dense } else { 0 }
 }
 
 pub fn run(

@@ -6,11 +6,11 @@ mod smallest;
 mod words;
 
 use crate::artifacts::fetch::Inputs;
-use crate::artifacts::{Artifacts, Need};
+use crate::artifacts::{Artifacts, Need, Place};
 use crate::compute::Compute;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
-use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
+use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{EngineError, Level, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,46 +63,51 @@ pub fn wanted(
     Ok(wanted)
 }
 
-/// Memory for `task` besides its inputs, in bytes; `usable` is the budget without tables.
-pub fn working_bytes(engine: &dyn Compute, task: &Task, consume: bool, usable: u64) -> u64 {
+/// What the task needs beyond what is in memory, and what it needs in all (without tables), in bytes.
+pub fn need(
+    engine: &dyn Compute,
+    artifacts: &Artifacts,
+    (task, consume): (&Task, bool),
+    wanted: &[Input],
+) -> (Need, u64) {
+    let mut need = Need {
+        incoming: 0,
+        working: working_bytes(engine, task, artifacts.usable_bytes()),
+    };
+    let mut held = 0;
+    for input in wanted {
+        let estimated = engine.geometry(input.name.shard).memory_bytes(input.count);
+        let bytes = match artifacts.place(input.name, input.digest) {
+            Place::Memory(frontier) => frontier.memory_bytes(),
+            _ => {
+                need.incoming += estimated;
+                estimated
+            }
+        };
+        held += bytes;
+        // What was seen is used up by the engine: where it must be kept, a copy is.
+        if !consume && is_seen(engine, task, input.name) {
+            need.working += bytes;
+        }
+    }
+    (need, held + need.working)
+}
+
+fn working_bytes(engine: &dyn Compute, task: &Task, usable: u64) -> u64 {
     match *task {
-        Task::Expand { level, shard } => expand::working_bytes(engine, level, shard, consume),
+        Task::Expand { shard, .. } => engine.expand_bytes(shard),
         Task::Smallest { .. } => 0,
         Task::Words { .. } => words::working_bytes(usable),
     }
 }
 
-/// Memory of an artifact that is not in memory yet, in bytes: positions while they are fewer than
-/// the bitmap's bytes, else the bitmap.
-pub fn estimated_bytes(geometry: ShardGeometry, count: u64) -> u64 {
-    geometry.dense_bytes().min(count.saturating_mul(4))
-}
-
-/// What the task needs beyond what is in memory, and what it needs in all (without tables).
-pub fn need(
-    engine: &dyn Compute,
-    artifacts: &Artifacts,
-    work: (&Task, bool),
-    wanted: &[Input],
-) -> (Need, u64) {
-    let (task, consume) = work;
-    let working = working_bytes(engine, task, consume, artifacts.usable_bytes());
-    let mut need = Need {
-        incoming: 0,
-        working,
-    };
-    let mut all = working;
-    for input in wanted {
-        match artifacts.place(input.name, input.digest) {
-            crate::artifacts::Place::Memory(frontier) => all += frontier.memory_bytes(),
-            _ => {
-                let bytes = estimated_bytes(engine.geometry(input.name.shard), input.count);
-                need.incoming += bytes;
-                all += bytes;
-            }
+fn is_seen(engine: &dyn Compute, task: &Task, name: ArtifactName) -> bool {
+    match *task {
+        Task::Expand { level, shard } => {
+            expand::seen_name(engine, name.job, level, shard) == Some(name)
         }
+        _ => false,
     }
-    (need, all)
 }
 
 /// Computes. To be called in the pool; keeps the results in `artifacts`.

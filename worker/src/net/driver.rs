@@ -345,7 +345,7 @@ impl Driver {
             engine,
             consume,
         } = ready;
-        if self.parts.artifacts.has_copies(job) {
+        if self.parts.artifacts.has_old_copies(job) {
             let wanted = self.session.wanted();
             self.parts.artifacts.drop_old_copies(job, &wanted);
         }

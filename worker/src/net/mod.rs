@@ -30,9 +30,10 @@ pub async fn run(
     config: Config,
     shutdown: impl Future<Output = ()>,
 ) -> Result<Summary, StartError> {
-    let choice = config.kernel;
+    let (choice, memory_bytes) = (config.kernel, config.memory_bytes);
     let loader: Loader = Arc::new(move |definition| {
         let engine = Engine::load(&definition.spec.puzzle, &definition.space, choice)?;
+        engine.limit_memory(memory_bytes);
         Ok(Arc::new(engine) as Arc<dyn Compute>)
     });
     run_with(config, loader, shutdown).await

@@ -29,12 +29,15 @@ pub enum Chore {
     },
 }
 
+/// A thread, and how it is told what to do.
+type Started<T> = Result<(mpsc::Sender<T>, JoinHandle<()>), StartError>;
+
 /// Starts the compute thread; it ends when the sender is dropped.
 pub fn compute(
     pool: Arc<rayon::ThreadPool>,
     artifacts: Arc<Artifacts>,
     events: UnboundedSender<Happened>,
-) -> Result<(mpsc::Sender<(LeaseId, Work)>, JoinHandle<()>), StartError> {
+) -> Started<(LeaseId, Work)> {
     let (sender, receiver) = mpsc::channel::<(LeaseId, Work)>();
     let thread = spawn("compute", move || {
         for (lease, work) in receiver {
@@ -64,7 +67,7 @@ pub fn housekeeping(
     artifacts: Arc<Artifacts>,
     loader: Loader,
     events: UnboundedSender<Happened>,
-) -> Result<(mpsc::Sender<Chore>, JoinHandle<()>), StartError> {
+) -> Started<Chore> {
     let (sender, receiver) = mpsc::channel();
     let thread = spawn("housekeeping", move || {
         for chore in receiver {

@@ -535,16 +535,6 @@ impl Session {
         actions: &mut Vec<Action>,
     ) {
         self.uncrowd();
-        if !lost.is_empty() {
-            let reason = "used up by a task that failed".into();
-            self.say(
-                FromWorker::Lost {
-                    names: lost,
-                    reason,
-                },
-                actions,
-            );
-        }
         if self.orphans.contains(&lease) {
             return self.orphans.retain(|orphan| *orphan != lease);
         }
@@ -568,6 +558,17 @@ impl Session {
             }
             Err(failure) => self.fail(lease, failure, actions),
         }
+        // After the failure: whoever hears of it takes the inputs for untouched.
+        if !lost.is_empty() {
+            let reason = "used up by a task that failed".into();
+            self.say(
+                FromWorker::Lost {
+                    names: lost,
+                    reason,
+                },
+                actions,
+            );
+        }
     }
 
     fn tick(
@@ -577,14 +578,14 @@ impl Session {
         peak_memory_bytes: u64,
         actions: &mut Vec<Action>,
     ) {
-        if let Connection::Registered { heartbeat, .. } = self.connection {
-            if now >= self.heartbeat_at {
-                self.heartbeat_at = now + heartbeat;
-                actions.push(Action::Send(FromWorker::Heartbeat {
-                    memory_bytes,
-                    peak_memory_bytes,
-                }));
-            }
+        if let Connection::Registered { heartbeat, .. } = self.connection
+            && now >= self.heartbeat_at
+        {
+            self.heartbeat_at = now + heartbeat;
+            actions.push(Action::Send(FromWorker::Heartbeat {
+                memory_bytes,
+                peak_memory_bytes,
+            }));
         }
         if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at)
             && !names.is_empty()

@@ -438,7 +438,7 @@ fn a_failed_task_tells_what_it_used_up() {
     assert!(
         matches!(
             said(&actions)[..],
-            [FromWorker::Lost { .. }, FromWorker::Failed { .. }]
+            [FromWorker::Failed { .. }, FromWorker::Lost { .. }]
         ),
         "{actions:?}"
     );
