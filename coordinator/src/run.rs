@@ -307,16 +307,14 @@ impl Driver {
                 to,
             } => {
                 self.waiting.insert(request, Waiting::Submitted(to));
-                self.step(
-                    Event::Submit {
-                        request,
-                        key,
-                        fresh,
-                        definition,
-                        roots,
-                    },
-                    effects,
-                );
+                let submission = core::Submission {
+                    request,
+                    key,
+                    fresh,
+                    definition,
+                    roots,
+                };
+                self.step(Event::Submit(Box::new(submission)), effects);
             }
             Question::Jobs { to } => {
                 let ids: Vec<JobId> = self.state.jobs().keys().copied().collect();

@@ -37,7 +37,8 @@ pub trait Compute: Send + Sync + 'static {
 }
 
 /// Makes the engine of a job; called once per job, off the async threads, within the pool.
-pub type Loader = Arc<dyn Fn(&JobDefinition) -> Result<Arc<dyn Compute>, EngineError> + Send + Sync>;
+pub type Loader =
+    Arc<dyn Fn(&JobDefinition) -> Result<Arc<dyn Compute>, EngineError> + Send + Sync>;
 
 impl Compute for Engine {
     fn shards(&self) -> u32 {

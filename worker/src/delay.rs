@@ -18,8 +18,13 @@ impl Delay {
         let text = std::env::var("ANTIPODE_TEST_DELAY").ok()?;
         let delay = Delay::parse(&text);
         match delay {
-            Some(delay) => tracing::warn!(?delay, "ANTIPODE_TEST_DELAY is set: tasks of one shard are slowed down"),
-            None => tracing::warn!(%text, "ANTIPODE_TEST_DELAY is not of the form shard=3,ms=200; ignored"),
+            Some(delay) => tracing::warn!(
+                ?delay,
+                "ANTIPODE_TEST_DELAY is set: tasks of one shard are slowed down"
+            ),
+            None => {
+                tracing::warn!(%text, "ANTIPODE_TEST_DELAY is not of the form shard=3,ms=200; ignored")
+            }
         }
         delay
     }
@@ -28,7 +33,10 @@ impl Delay {
         let (shard, wait) = text.split_once(',')?;
         let shard = shard.trim().strip_prefix("shard=")?.parse().ok()?;
         let wait = wait.trim().strip_prefix("ms=")?.parse().ok()?;
-        Some(Delay { shard: ShardId(shard), wait: Duration::from_millis(wait) })
+        Some(Delay {
+            shard: ShardId(shard),
+            wait: Duration::from_millis(wait),
+        })
     }
 
     /// How long this task has to wait.
@@ -47,10 +55,19 @@ mod tests {
     #[test]
     fn the_form_is_read_and_nothing_else() {
         let delay = Delay::parse("shard=3,ms=200");
-        assert_eq!(delay, Some(Delay { shard: ShardId(3), wait: Duration::from_millis(200) }));
+        assert_eq!(
+            delay,
+            Some(Delay {
+                shard: ShardId(3),
+                wait: Duration::from_millis(200)
+            })
+        );
         assert_eq!(Delay::parse("3,200"), None);
         assert_eq!(Delay::parse("shard=x,ms=1"), None);
-        let task = |shard| Task::Expand { level: 1, shard: ShardId(shard) };
+        let task = |shard| Task::Expand {
+            level: 1,
+            shard: ShardId(shard),
+        };
         assert_eq!(Delay::of(delay, &task(3)), Some(Duration::from_millis(200)));
         assert_eq!(Delay::of(delay, &task(2)), None);
     }

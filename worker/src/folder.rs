@@ -24,7 +24,10 @@ pub struct Folder {
 impl Folder {
     /// Makes and locks `path`.
     pub fn lock(path: &Path) -> Result<Folder, FolderError> {
-        let unwritable = |reason| FolderError::Unwritable { path: path.into(), reason };
+        let unwritable = |reason| FolderError::Unwritable {
+            path: path.into(),
+            reason,
+        };
         fs::create_dir_all(path).map_err(unwritable)?;
         let mut file = OpenOptions::new()
             .read(true)
@@ -38,7 +41,10 @@ impl Folder {
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let _ = file.read_to_string(&mut text);
-                return Err(FolderError::InUse { path: path.into(), pid: text.trim().parse().ok() });
+                return Err(FolderError::InUse {
+                    path: path.into(),
+                    pid: text.trim().parse().ok(),
+                });
             }
             Err(TryLockError::Error(reason)) => return Err(unwritable(reason)),
         }
@@ -46,7 +52,10 @@ impl Folder {
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(unwritable)?;
-        Ok(Folder { path: path.into(), _lock: file })
+        Ok(Folder {
+            path: path.into(),
+            _lock: file,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -92,6 +101,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         fs::write(&path, "x").unwrap();
-        assert!(matches!(Folder::lock(&path), Err(FolderError::Unwritable { .. })));
+        assert!(matches!(
+            Folder::lock(&path),
+            Err(FolderError::Unwritable { .. })
+        ));
     }
 }

@@ -38,11 +38,16 @@ impl Identity {
         let path = data.join("worker");
         let mut identity = match std::fs::read_to_string(&path) {
             Ok(text) => parse(&path, &text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Identity { path, incarnation: Incarnation(0), member: None }
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Identity {
+                path,
+                incarnation: Incarnation(0),
+                member: None,
+            },
             Err(error) => {
-                return Err(StartError::DamagedIdentity { path, reason: error.to_string() });
+                return Err(StartError::DamagedIdentity {
+                    path,
+                    reason: error.to_string(),
+                });
             }
         };
         identity.incarnation.0 += 1;
@@ -64,7 +69,10 @@ impl Identity {
                 return Ok(());
             }
         }
-        self.member = Some(Member { worker, cluster: cluster.into() });
+        self.member = Some(Member {
+            worker,
+            cluster: cluster.into(),
+        });
         self.write()
     }
 
@@ -81,14 +89,23 @@ impl Identity {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Identity, StartError> {
-    let damaged =
-        |reason: &str| StartError::DamagedIdentity { path: path.into(), reason: reason.into() };
-    let fields: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+    let damaged = |reason: &str| StartError::DamagedIdentity {
+        path: path.into(),
+        reason: reason.into(),
+    };
+    let fields: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
     let number = |name: &str| {
         fields
             .iter()
             .find(|(field, _)| *field == name)
-            .map(|(_, value)| value.parse::<u64>().map_err(|_| damaged(&format!("'{name}' is not a number"))))
+            .map(|(_, value)| {
+                value
+                    .parse::<u64>()
+                    .map_err(|_| damaged(&format!("'{name}' is not a number")))
+            })
             .transpose()
     };
     let format = number(LABEL)?.ok_or_else(|| damaged("it is not a worker's identity"))?;
@@ -100,13 +117,23 @@ fn parse(path: &Path, text: &str) -> Result<Identity, StartError> {
         });
     }
     let incarnation = number("incarnation")?.ok_or_else(|| damaged("'incarnation' is missing"))?;
-    let cluster = fields.iter().find(|(field, _)| *field == "cluster").map(|(_, value)| value.to_string());
+    let cluster = fields
+        .iter()
+        .find(|(field, _)| *field == "cluster")
+        .map(|(_, value)| value.to_string());
     let member = match (number("worker")?, cluster) {
-        (Some(worker), Some(cluster)) => Some(Member { worker: WorkerId(worker), cluster }),
+        (Some(worker), Some(cluster)) => Some(Member {
+            worker: WorkerId(worker),
+            cluster,
+        }),
         (None, None) => None,
         _ => return Err(damaged("'worker' and 'cluster' must come together")),
     };
-    Ok(Identity { path: path.into(), incarnation: Incarnation(incarnation), member })
+    Ok(Identity {
+        path: path.into(),
+        incarnation: Incarnation(incarnation),
+        member,
+    })
 }
 
 #[cfg(test)]
@@ -121,7 +148,13 @@ mod tests {
         first.join(WorkerId(7), "c1").unwrap();
         let second = Identity::start(data.path()).unwrap();
         assert_eq!(second.incarnation, Incarnation(2));
-        assert_eq!(second.member, Some(Member { worker: WorkerId(7), cluster: "c1".into() }));
+        assert_eq!(
+            second.member,
+            Some(Member {
+                worker: WorkerId(7),
+                cluster: "c1".into()
+            })
+        );
     }
 
     #[test]
@@ -129,7 +162,10 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let mut identity = Identity::start(data.path()).unwrap();
         identity.join(WorkerId(7), "first").unwrap();
-        let text = identity.join(WorkerId(1), "second").unwrap_err().to_string();
+        let text = identity
+            .join(WorkerId(1), "second")
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("first") && text.contains("second"), "{text}");
     }
 
@@ -140,11 +176,23 @@ mod tests {
         std::fs::write(&file, "antipode-worker 2\nincarnation 1\n").unwrap();
         assert!(matches!(
             Identity::start(data.path()),
-            Err(StartError::NewerFormat { theirs: 2, ours: 1, .. })
+            Err(StartError::NewerFormat {
+                theirs: 2,
+                ours: 1,
+                ..
+            })
         ));
-        for text in ["", "hello", "antipode-worker 1\n", "antipode-worker 1\nincarnation x\n"] {
+        for text in [
+            "",
+            "hello",
+            "antipode-worker 1\n",
+            "antipode-worker 1\nincarnation x\n",
+        ] {
             std::fs::write(&file, text).unwrap();
-            assert!(matches!(Identity::start(data.path()), Err(StartError::DamagedIdentity { .. })));
+            assert!(matches!(
+                Identity::start(data.path()),
+                Err(StartError::DamagedIdentity { .. })
+            ));
         }
     }
 }

@@ -9,7 +9,10 @@ pub fn build(threads: usize) -> Result<rayon::ThreadPool, StartError> {
         .num_threads(threads)
         .thread_name(|k| format!("compute-{k}"))
         .build()
-        .map_err(|error| StartError::Threads { threads, reason: error.to_string() })
+        .map_err(|error| StartError::Threads {
+            threads,
+            reason: error.to_string(),
+        })
 }
 
 fn available() -> usize {

@@ -9,13 +9,14 @@ use antipode_solver_core::engine::{Digest, Level};
 use std::collections::BTreeSet;
 
 type Verdict = Result<(), String>;
+type NamedCheck = (&'static str, fn(&Job) -> Verdict);
 
 /// Every invariant, in turn.
 pub fn all(coordinator: &Coordinator) -> Verdict {
     leases_are_listed_at_both_ends(coordinator)?;
     lost_workers_hold_nothing(coordinator)?;
     for (id, job) in coordinator.jobs() {
-        let checks: [(&str, fn(&Job) -> Verdict); 8] = [
+        let checks: [NamedCheck; 8] = [
             ("sums", |job| sums_are_those_of_the_results(job.bfs())),
             ("next", |job| {
                 next_is_the_first_level_without_result(job.bfs())

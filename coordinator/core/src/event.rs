@@ -27,14 +27,7 @@ pub struct RequestId(pub u64);
 pub enum Event {
     /// Time has passed; comes at least once a heartbeat.
     Tick,
-    Submit {
-        request: RequestId,
-        key: String,
-        fresh: bool,
-        definition: Arc<JobDefinition>,
-        /// Count and digest of level 0, by shard.
-        roots: Vec<(u64, Digest)>,
-    },
+    Submit(Box<Submission>),
     Cancel {
         request: RequestId,
         job: JobId,
@@ -61,6 +54,18 @@ pub enum Event {
         connection: ConnectionId,
         report: Report,
     },
+}
+
+/// A job to be run, its index built.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    pub request: RequestId,
+    /// The same key never makes a second job.
+    pub key: String,
+    pub fresh: bool,
+    pub definition: Arc<JobDefinition>,
+    /// Count and digest of level 0, by shard.
+    pub roots: Vec<(u64, Digest)>,
 }
 
 /// Who a worker is and what it brings.

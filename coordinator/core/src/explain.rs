@@ -61,7 +61,7 @@ impl Coordinator {
             .find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
         match absent.and_then(|id| self.workers.get(id)) {
             Some(worker) => {
-                let away = now.millis.saturating_sub(worker.last_seen);
+                let away = now.millis.saturating_sub(worker.seen_at_millis);
                 let left = self
                     .config
                     .rebuild_after

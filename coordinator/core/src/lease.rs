@@ -134,7 +134,7 @@ fn choose(
                 .or_else(|| load.keys().next().copied())
         }
     };
-    let Some(owner) = owner else { return None };
+    let owner = owner?;
     if !avoided(&owner) {
         return Some(owner).filter(|w| has_room(w));
     }

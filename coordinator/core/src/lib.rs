@@ -10,14 +10,19 @@ pub mod check;
 pub mod effect;
 pub mod event;
 pub mod explain;
+mod follow;
 mod lease;
 mod place;
 pub mod plan;
 pub mod record;
+mod report;
+mod request;
 mod session;
 pub mod state;
 mod step;
 
 pub use effect::{Change, Effect, Input, Order, Reply};
-pub use event::{ConnectionId, Event, Failure, Held, Now, Registration, Report, RequestId};
+pub use event::{
+    ConnectionId, Event, Failure, Held, Now, Registration, Report, RequestId, Submission,
+};
 pub use state::{Config, Coordinator};

@@ -85,8 +85,8 @@ impl Coordinator {
             kernel: registration.kernel,
             local: registration.local,
             connection: Some(connection),
-            last_seen: now.millis,
-            last_seen_unix: now.unix,
+            seen_at_millis: now.millis,
+            seen_at: now.unix,
             lost: false,
             rehomed: false,
             leases: BTreeMap::new(),
@@ -281,8 +281,8 @@ impl Coordinator {
             .map_or(0, |last| now.millis.saturating_sub(last));
         if slept > 3 * self.config.heartbeat {
             for worker in self.workers.values_mut() {
-                worker.last_seen =
-                    (worker.last_seen + slept - self.config.heartbeat).min(now.millis);
+                worker.seen_at_millis =
+                    (worker.seen_at_millis + slept - self.config.heartbeat).min(now.millis);
             }
         }
         self.last_tick = Some(now.millis);
@@ -297,7 +297,7 @@ impl Coordinator {
             if worker.local && worker.connection.is_some() {
                 0
             } else {
-                now.millis - worker.last_seen.min(now.millis)
+                now.millis - worker.seen_at_millis.min(now.millis)
             }
         };
         let lost: Vec<WorkerId> = self

@@ -100,8 +100,8 @@ pub struct Worker {
     pub(crate) kernel: String,
     pub(crate) local: bool,
     pub(crate) connection: Option<ConnectionId>,
-    pub(crate) last_seen: u64,
-    pub(crate) last_seen_unix: u64,
+    pub(crate) seen_at_millis: u64,
+    pub(crate) seen_at: u64,
     /// Its leases and copies count as gone, until it registers again.
     pub(crate) lost: bool,
     /// Others may own its shards.
@@ -308,8 +308,8 @@ impl Worker {
             kernel: String::new(),
             local: false,
             connection: None,
-            last_seen: now.millis,
-            last_seen_unix: now.unix,
+            seen_at_millis: now.millis,
+            seen_at: now.unix,
             lost: true,
             rehomed: true,
             leases: BTreeMap::new(),
@@ -359,6 +359,6 @@ impl Worker {
 
     /// Unix seconds.
     pub fn last_seen(&self) -> u64 {
-        self.last_seen_unix
+        self.seen_at
     }
 }

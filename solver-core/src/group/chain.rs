@@ -157,6 +157,35 @@ impl Chain {
         Ok(chain.order() == *wanted)
     }
 
+    /// All group elements `g` with `from * g = to`, or `None` when more than `max` partial ones are open
+    /// on the way. A backtrack search along the levels: once a level's digit is chosen, every position
+    /// that the next subgroup fixes must already carry its final label.
+    pub fn elements_between(&self, from: &[u16], to: &[u16], max: usize) -> Option<Vec<Perm>> {
+        let mut open: Vec<(Vec<u16>, Perm)> = vec![(to.to_vec(), Perm::identity(self.degree))];
+        for (i, level) in self.levels.iter().enumerate() {
+            let deeper = self.levels.get(i + 1).map_or(&[][..], |l| &l.generators);
+            let settled: Vec<usize> =
+                (0..self.degree).filter(|&x| deeper.iter().all(|g| g.at(x) == x)).collect();
+            let mut next = Vec::new();
+            for (state, made) in &open {
+                for (k, &x) in level.orbit.iter().enumerate() {
+                    if state[usize::from(x)] != from[usize::from(level.base)] {
+                        continue;
+                    }
+                    let rest = level.inverses[k].apply(state);
+                    if settled.iter().all(|&x| rest[x] == from[x]) {
+                        if next.len() == max {
+                            return None;
+                        }
+                        next.push((rest, level.transversal[k].then(made)));
+                    }
+                }
+            }
+            open = next;
+        }
+        Some(open.into_iter().filter(|(rest, _)| rest == from).map(|(_, made)| made).collect())
+    }
+
     /// Number of points.
     pub fn degree(&self) -> usize {
         self.degree

@@ -6,7 +6,9 @@ use num_bigint::BigUint;
 use std::collections::{BTreeMap, HashMap};
 
 /// Orbits of colour classes with more sets than this are not enumerated.
-const SETS_MAX: usize = 3_000_000;
+const SETS_MAX: usize = 1_200_000;
+/// The search for the stabiliser gives up with this many elements or partial ones.
+const STABILISER_MAX: usize = 2_000;
 
 /// The order of the group and the number of states of a colouring, with the way it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,18 +26,18 @@ fn factorial(n: usize) -> BigUint {
     (1..=n).map(BigUint::from).product()
 }
 
-/// Number of states of `root` under the group `<generators>` of order `group_order`.
+/// Number of states of `root` under the group `<generators>` with this verified chain.
 ///
 /// The states are the cosets of the subgroup that keeps the colouring. Where the group is the
 /// alternating or symmetric group on its moved positions the number is a multinomial coefficient;
-/// otherwise the colour classes are stabilised in turn, each orbit of sets enumerated, and each
-/// stabiliser proved by its order.
+/// a small stabiliser is found element by element; otherwise the colour classes are stabilised in
+/// turn, each orbit of sets enumerated, and each stabiliser proved by its order.
 pub fn count_states(
-    degree: usize,
+    chain: &Chain,
     generators: &[Perm],
     root: &[u16],
-    group_order: &BigUint,
 ) -> Result<StateCount, ChainTooLarge> {
+    let (degree, group_order) = (chain.degree(), &chain.order());
     let done = |states: Option<BigUint>, proof: &str| {
         let proof = proof.to_string();
         Ok(StateCount { group_order: group_order.clone(), states, proof, is_multinomial: false })
@@ -62,6 +64,12 @@ pub fn count_states(
             "multinomial coefficient: the group is alternating or symmetric on the moved positions (verified stabiliser chain)",
         )?;
         return Ok(StateCount { is_multinomial: true, ..count });
+    }
+    if let Some(stabiliser) = chain.elements_between(root, root, STABILISER_MAX) {
+        return done(
+            Some(group_order / stabiliser.len()),
+            "orbit-stabiliser: all elements that keep the colouring, found along a verified stabiliser chain",
+        );
     }
     let mut generators: Vec<Perm> = generators.to_vec();
     let mut order = group_order.clone();

@@ -37,7 +37,7 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
     let counts: Vec<StateCount> = puzzle
         .roots()
         .iter()
-        .map(|root| colouring::count_states(degree, &moves, root, &order).map_err(too_large))
+        .map(|root| colouring::count_states(&chain, &moves, root).map_err(too_large))
         .collect::<Result<_, _>>()?;
     let wished = options.kind.as_deref();
     if let Some(wrong) = wished.filter(|k| !["chain", "product", "table", "sparse"].contains(k)) {
@@ -172,20 +172,24 @@ fn build_table(
     options: &LayoutOptions,
 ) -> Result<SpaceDef, SpaceError> {
     let roots = puzzle.roots();
+    let moved = |i: usize| moves.iter().any(|p| p.at(i) != i);
     let same_labels = |root: &[u16]| {
         let sorted = |r: &[u16]| {
-            let mut r = r.to_vec();
+            let mut r: Vec<u16> = (0..r.len()).filter(|&i| moved(i)).map(|i| r[i]).collect();
             r.sort_unstable();
             r
         };
-        sorted(root) == sorted(&roots[0])
+        sorted(root) == sorted(&roots[0]) && (0..root.len()).all(|i| moved(i) || root[i] == roots[0][i])
     };
     // All arrangements are states: then several roots with these labels share one orbit.
     let multinomial = (counts[0].is_multinomial && roots.iter().all(|r| same_labels(r)))
         .then(|| counts[0].states.as_ref().and_then(|n| u64::try_from(n).ok()))
         .flatten();
-    if multinomial.is_none() && counts.iter().any(|c| c.states.as_ref().is_some_and(|n| *n > BigUint::from(table::LIST_MAX))) {
-        return Err(SpaceError::Unsupported("too many states for a table".into()));
+    if multinomial.is_none() && counts.iter().any(|c| c.states.as_ref().is_none_or(|n| *n > BigUint::from(table::LIST_MAX))) {
+        return Err(SpaceError::Unsupported(format!(
+            "more than {} states, or not known how many: too many to list",
+            table::LIST_MAX
+        )));
     }
     let def = table::build(puzzle.degree(), moves, roots, multinomial, options)?;
     // The orbits of several roots are told apart by counting one orbit a root not reached yet.

@@ -51,7 +51,7 @@ pub(crate) struct ChainPart {
 /// Largest number of digits, so that walks can keep them on the stack.
 const DIGITS_MAX: usize = 60;
 /// Elements of one digit's table at most.
-const ELEMENTS_MAX: usize = 40_000_000;
+const ELEMENTS_MAX: usize = 6_000_000;
 
 /// Chooses base order, tail and shards.
 pub(crate) fn build(
@@ -61,6 +61,10 @@ pub(crate) fn build(
     parts: Vec<ChainPart>,
     options: &LayoutOptions,
 ) -> Result<ChainDef, SpaceError> {
+    // More shards and tables than anybody can hold: no need to lay out the index to know that.
+    if order.bits() > 50 {
+        return Err(SpaceError::Unsupported(format!("{order} states are too many to number")));
+    }
     let mut best: Option<(f64, ChainDef)> = None;
     for base in base_orders(degree, moves) {
         let chain = Chain::build(degree, moves, &base, Some(order))
@@ -75,6 +79,17 @@ pub(crate) fn build(
         return Err(SpaceError::Unsupported("no base order fits".into()));
     };
     def.prefix = choose_prefix(&def, options)?;
+    let mut before = BigUint::from(moves.len() * 2);
+    let mut after = order.clone();
+    for length in def.lengths() {
+        if before.clone().min(after.clone()) > BigUint::from(ELEMENTS_MAX) {
+            return Err(SpaceError::Unsupported(format!(
+                "{order} states: the tables of the index would not fit"
+            )));
+        }
+        before *= length;
+        after /= length;
+    }
     Ok(def)
 }
 
@@ -439,8 +454,11 @@ impl ChainParts {
         // repeat leave a choice, which the next digits and the final comparison settle.
         let def = &self.index.def;
         let mut open: Vec<(Vec<u16>, Perm)> = vec![(state.to_vec(), Perm::identity(def.degree))];
+        let tail: Vec<&Perm> = def.cosets.iter().chain(&def.words).chain(&def.leaf).collect();
         for (i, digit) in def.points.iter().enumerate() {
-            let fixed: Vec<u16> = def.points[..=i].iter().map(|d| d.base).collect();
+            let deeper = || def.points[i + 1..].iter().flat_map(|d| &d.transversal).chain(tail.iter().copied());
+            let fixed: Vec<u16> =
+                (0..def.degree as u16).filter(|&x| deeper().all(|g| g.at(usize::from(x)) == usize::from(x))).collect();
             let mut next = Vec::new();
             for (state, made) in &open {
                 for (k, &x) in digit.orbit.iter().enumerate() {
@@ -508,7 +526,9 @@ pub(crate) fn parts_of(
     let mut parts: Vec<ChainPart> = Vec::new();
     'root: for root in roots {
         for part in &mut parts {
-            if let Some(g) = element_between(degree, chain, &part.labels, root) {
+            // The action is regular, so there is one element at most and few partial ones.
+            let found = chain.elements_between(&part.labels, root, usize::MAX).unwrap_or_default();
+            if let Some(g) = found.into_iter().next() {
                 if !part.roots.contains(&g) {
                     part.roots.push(g);
                 }
@@ -518,26 +538,4 @@ pub(crate) fn parts_of(
         parts.push(ChainPart { labels: root.to_vec(), roots: vec![Perm::identity(degree)] });
     }
     parts
-}
-
-/// A group element `g` with `from * g = to`, searched for along the chain.
-fn element_between(degree: usize, chain: &Chain, from: &[u16], to: &[u16]) -> Option<Perm> {
-    let mut open: Vec<(Vec<u16>, Perm)> = vec![(to.to_vec(), Perm::identity(degree))];
-    let mut fixed: Vec<u16> = Vec::new();
-    for level in chain.levels() {
-        fixed.push(level.base);
-        let mut next = Vec::new();
-        for (state, made) in &open {
-            for (k, &x) in level.orbit.iter().enumerate() {
-                if state[usize::from(x)] == from[usize::from(level.base)] {
-                    let rest = level.inverse(k).apply(state);
-                    if fixed.iter().all(|&b| rest[usize::from(b)] == from[usize::from(b)]) {
-                        next.push((rest, level.transversal[k].then(made)));
-                    }
-                }
-            }
-        }
-        open = next;
-    }
-    open.into_iter().find(|(rest, _)| rest == from).map(|(_, made)| made)
 }

@@ -119,6 +119,10 @@ pub(crate) fn build(
     options: &LayoutOptions,
 ) -> Result<Option<ProductDef>, SpaceError> {
     let roots: Vec<Vec<u16>> = roots.iter().map(|r| r.to_vec()).collect();
+    let fixed = |i: usize| moves.iter().all(|p| p.at(i) == i);
+    if (0..degree).any(|i| fixed(i) && roots.iter().any(|r| r[i] != roots[0][i])) {
+        return Ok(None);
+    }
     let coloured = |o: &&Vec<u16>| {
         o.iter().any(|&i| roots.iter().any(|r| r[usize::from(i)] != roots[0][usize::from(o[0])]))
     };

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SparseDef {
     pub degree: usize,
-    /// Positions that some generator moves.
+    /// Positions that some generator moves or on which roots differ.
     pub positions: Vec<u16>,
     pub bits: u32,
     pub shards: u32,
@@ -30,7 +30,10 @@ pub(crate) struct SparseDef {
 /// Chooses key width and shards.
 pub(crate) fn build(degree: usize, moves: &[Perm], roots: &[State], options: &LayoutOptions) -> SparseDef {
     let positions: Vec<u16> = (0..degree as u16)
-        .filter(|&i| moves.iter().any(|p| p.at(usize::from(i)) != usize::from(i)))
+        .filter(|&i| {
+            let i = usize::from(i);
+            moves.iter().any(|p| p.at(i) != i) || roots.iter().any(|r| r[i] != roots[0][i])
+        })
         .collect();
     let largest = roots.iter().flat_map(|r| r.iter().copied()).max().unwrap_or(0);
     let bits = (u16::BITS - largest.leading_zeros()).max(1);

@@ -31,7 +31,10 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn new(budget: u64) -> Ledger {
-        Ledger { budget, ..Ledger::default() }
+        Ledger {
+            budget,
+            ..Ledger::default()
+        }
     }
     pub fn add_tables(&mut self, bytes: u64) {
         self.tables += bytes;
@@ -51,7 +54,11 @@ impl Ledger {
 
     /// Bytes above the budget.
     fn excess(&self) -> u64 {
-        let reserved: u64 = self.reserved.values().map(|need| need.incoming + need.working).sum();
+        let reserved: u64 = self
+            .reserved
+            .values()
+            .map(|need| need.incoming + need.working)
+            .sum();
         (self.tables + self.resident + reserved).saturating_sub(self.budget)
     }
 }
@@ -122,14 +129,26 @@ impl Artifacts {
                     return Ok(false);
                 }
                 shelf.drop_clean(&victims);
-                self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+                self.gauges
+                    .resident_bytes
+                    .store(shelf.ledger.resident_bytes(), Relaxed);
                 victims
             };
             let mut dirty: BTreeMap<_, Vec<_>> = BTreeMap::new();
             for victim in victims.into_iter().filter(|victim| !victim.clean) {
                 let packed = Packed::new(&victim.frontier);
-                let head = Head::new(victim.digest, victim.frontier.count(), victim.certificate, &packed);
-                dirty.entry(victim.name.job).or_default().push((victim.name, head, packed, victim.frontier));
+                let head = Head::new(
+                    victim.digest,
+                    victim.frontier.count(),
+                    victim.certificate,
+                    &packed,
+                );
+                dirty.entry(victim.name.job).or_default().push((
+                    victim.name,
+                    head,
+                    packed,
+                    victim.frontier,
+                ));
             }
             for (job, batch) in dirty {
                 let names: Vec<ArtifactName> = batch.iter().map(|(name, ..)| *name).collect();
@@ -139,13 +158,19 @@ impl Artifacts {
                 for name in names {
                     // Somebody may have begun to use it meanwhile: then it stays, and is clean now.
                     let free = shelf.items.get(&name).is_some_and(|item| {
-                        item.disk != Disk::No && item.memory.as_ref().is_some_and(|m| Arc::strong_count(m) == 1)
+                        item.disk != Disk::No
+                            && item
+                                .memory
+                                .as_ref()
+                                .is_some_and(|m| Arc::strong_count(m) == 1)
                     });
                     if free {
                         shelf.drop_memory(name);
                     }
                 }
-                self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+                self.gauges
+                    .resident_bytes
+                    .store(shelf.ledger.resident_bytes(), Relaxed);
             }
         }
     }
@@ -164,15 +189,25 @@ struct Victim {
 impl Shelf {
     /// Artifacts in memory that nobody uses, in the order in which they should go, `bytes` of them.
     fn victims(&self, wanted: &Wanted, bytes: u64) -> Vec<Victim> {
-        let free = |memory: &Arc<Frontier>| Arc::strong_count(memory) == 1 && memory.memory_bytes() > 0;
+        let free =
+            |memory: &Arc<Frontier>| Arc::strong_count(memory) == 1 && memory.memory_bytes() > 0;
         let mut order: Vec<_> = self
             .items
             .iter()
-            .filter_map(|(name, item)| item.memory.as_ref().filter(|m| free(m)).map(|m| (name, item, m)))
+            .filter_map(|(name, item)| {
+                item.memory
+                    .as_ref()
+                    .filter(|m| free(m))
+                    .map(|m| (name, item, m))
+            })
             .collect();
         // `None` (wanted by no lease) sorts before all ranks here.
         order.sort_by_key(|(name, ..)| {
-            (wanted.get(name).map(|rank| usize::MAX - rank), u32::MAX - name.level, u32::MAX - name.shard.0)
+            (
+                wanted.get(name).map(|rank| usize::MAX - rank),
+                u32::MAX - name.level,
+                u32::MAX - name.shard.0,
+            )
         });
         let mut sum = 0;
         let mut victims = Vec::new();
@@ -194,7 +229,11 @@ impl Shelf {
 
     fn drop_clean(&mut self, victims: &[Victim]) {
         for victim in victims.iter().filter(|victim| victim.clean) {
-            if self.items.get(&victim.name).is_some_and(|item| item.disk != Disk::No) {
+            if self
+                .items
+                .get(&victim.name)
+                .is_some_and(|item| item.disk != Disk::No)
+            {
                 self.drop_memory(victim.name);
             } else {
                 self.remove(victim.name);

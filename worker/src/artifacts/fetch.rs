@@ -53,7 +53,11 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    pub fn new(artifacts: Arc<Artifacts>, gauges: Arc<Gauges>, pool: Arc<rayon::ThreadPool>) -> Gatherer {
+    pub fn new(
+        artifacts: Arc<Artifacts>,
+        gauges: Arc<Gauges>,
+        pool: Arc<rayon::ThreadPool>,
+    ) -> Gatherer {
         Gatherer {
             artifacts,
             gauges,
@@ -95,18 +99,25 @@ impl Gatherer {
             let engine = engine.clone();
             underway.spawn(async move {
                 let name = input.name;
-                this.one(engine, input).await.map(|(frontier, bytes)| (name, frontier, bytes))
+                this.one(engine, input)
+                    .await
+                    .map(|(frontier, bytes)| (name, frontier, bytes))
             });
         }
         while let Some(one) = underway.join_next().await {
-            let (name, frontier, bytes) = one.map_err(|error| Failure::Other(error.to_string()))??;
+            let (name, frontier, bytes) =
+                one.map_err(|error| Failure::Other(error.to_string()))??;
             inputs.frontiers.insert(name, frontier);
             inputs.fetched_bytes += bytes;
         }
         Ok(inputs)
     }
 
-    async fn one(&self, engine: Arc<dyn Compute>, input: Input) -> Result<(Arc<Frontier>, u64), Failure> {
+    async fn one(
+        &self,
+        engine: Arc<dyn Compute>,
+        input: Input,
+    ) -> Result<(Arc<Frontier>, u64), Failure> {
         let turn = {
             let mut underway = self.underway.lock().unwrap_or_else(PoisonError::into_inner);
             underway.entry(input.name).or_default().clone()
@@ -154,7 +165,8 @@ impl Gatherer {
             };
             match found {
                 Ok((frontier, bytes)) => {
-                    self.artifacts.insert_fetched(name, frontier.clone(), input.digest);
+                    self.artifacts
+                        .insert_fetched(name, frontier.clone(), input.digest);
                     Gauges::add(&self.gauges.fetched_bytes, bytes);
                     return Ok((frontier, bytes));
                 }
@@ -167,7 +179,11 @@ impl Gatherer {
         if reasons.is_empty() {
             reasons.push("nobody holds it".into());
         }
-        Err(Failure::InputMissing { name, tried, reason: reasons.join("; ") })
+        Err(Failure::InputMissing {
+            name,
+            tried,
+            reason: reasons.join("; "),
+        })
     }
 
     /// The artifact from the worker at `address`, decoded and compared with its digest.
@@ -179,21 +195,33 @@ impl Gatherer {
     ) -> Result<(Arc<Frontier>, u64), String> {
         let geometry = engine.geometry(input.name.shard);
         let limit = Packed::limit_bytes(geometry, input.count);
-        let _permit = self.permits.acquire().await.map_err(|error| error.to_string())?;
+        let _permit = self
+            .permits
+            .acquire()
+            .await
+            .map_err(|error| error.to_string())?;
         let patience = PATIENCE + Duration::from_secs(limit / SLOWEST);
         let fetch = self.fetcher.fetch(address, input.name, input.digest, limit);
         let payload = tokio::time::timeout(patience, fetch)
             .await
-            .map_err(|_| format!("{address} was too slow: {} bytes in {patience:?} at most", limit))?
+            .map_err(|_| {
+                format!(
+                    "{address} was too slow: {} bytes in {patience:?} at most",
+                    limit
+                )
+            })?
             .map_err(|error| error.to_string())?;
         let bytes = payload.bytes.len() as u64;
         let (shard, count, digest) = (input.name.shard, input.count, input.digest);
         let pool = self.pool.clone();
         let checked = tokio::task::spawn_blocking(move || {
-            let frontier =
-                unpack(geometry, &payload.encoding, &payload.bytes).map_err(|error| error.to_string())?;
+            let frontier = unpack(geometry, &payload.encoding, &payload.bytes)
+                .map_err(|error| error.to_string())?;
             if frontier.count() != count {
-                return Err(format!("it has {} states instead of {count}", frontier.count()));
+                return Err(format!(
+                    "it has {} states instead of {count}",
+                    frontier.count()
+                ));
             }
             let found = pool.install(|| engine.digest(shard, &frontier));
             if found != digest {
@@ -204,7 +232,9 @@ impl Gatherer {
         match checked.await {
             Ok(Ok(frontier)) => Ok((frontier, bytes)),
             Ok(Err(reason)) => Err(format!("{address} sent something wrong: {reason}")),
-            Err(error) => Err(format!("{address} sent something that cannot be checked: {error}")),
+            Err(error) => Err(format!(
+                "{address} sent something that cannot be checked: {error}"
+            )),
         }
     }
 }

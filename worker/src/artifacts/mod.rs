@@ -18,8 +18,8 @@ mod serve;
 mod store;
 
 pub use budget::{Need, Wanted};
-pub use record::STORE_FORMAT;
 pub use packed::{Packed, UnpackError, unpack};
+pub use record::STORE_FORMAT;
 pub use serve::Server;
 pub use store::StoreError;
 
@@ -119,22 +119,48 @@ impl Artifacts {
         gauges: Arc<Gauges>,
         losses: mpsc::UnboundedSender<Loss>,
     ) -> Result<Artifacts, StoreError> {
-        let mut shelf = Shelf { ledger: Ledger::new(budget_bytes), ..Shelf::default() };
+        let mut shelf = Shelf {
+            ledger: Ledger::new(budget_bytes),
+            ..Shelf::default()
+        };
         for job in store::stored_jobs(data) {
             let Some((store, heads)) = JobStore::open(data, job)? else {
                 store::remove_folder(&store::folder_of(data, job));
                 continue;
             };
             let fingerprint = store.fingerprint().to_string();
-            shelf.jobs.insert(job, Job { store: Some(Arc::new(store)), ..Job::new(None, fingerprint) });
+            shelf.jobs.insert(
+                job,
+                Job {
+                    store: Some(Arc::new(store)),
+                    ..Job::new(None, fingerprint)
+                },
+            );
             for (name, head) in heads {
-                let Head { digest, count, certificate, .. } = head;
-                let item =
-                    Item { digest, count, certificate, memory: None, disk: Disk::Durable, fetched: false };
+                let Head {
+                    digest,
+                    count,
+                    certificate,
+                    ..
+                } = head;
+                let item = Item {
+                    digest,
+                    count,
+                    certificate,
+                    memory: None,
+                    disk: Disk::Durable,
+                    fetched: false,
+                };
                 shelf.items.insert(name, item);
             }
         }
-        Ok(Artifacts { data: data.into(), gauges, losses, shelf: Mutex::new(shelf), writing: Mutex::new(()) })
+        Ok(Artifacts {
+            data: data.into(),
+            gauges,
+            losses,
+            shelf: Mutex::new(shelf),
+            writing: Mutex::new(()),
+        })
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -144,7 +170,10 @@ impl Artifacts {
     /// A job's engine is there. What lies on disk of the same definition counts; of another, it goes.
     pub fn open_job(&self, job: JobId, fingerprint: &str, engine: Arc<dyn Compute>) {
         let mut shelf = self.shelf();
-        let foreign = shelf.jobs.get(&job).is_some_and(|old| old.fingerprint != fingerprint);
+        let foreign = shelf
+            .jobs
+            .get(&job)
+            .is_some_and(|old| old.fingerprint != fingerprint);
         if foreign {
             let names = shelf.names_of(job);
             let old = shelf.remove_job(job);
@@ -155,7 +184,10 @@ impl Artifacts {
             shelf = self.shelf();
         }
         shelf.ledger.add_tables(engine.table_bytes());
-        let entry = shelf.jobs.entry(job).or_insert_with(|| Job::new(None, fingerprint.into()));
+        let entry = shelf
+            .jobs
+            .entry(job)
+            .or_insert_with(|| Job::new(None, fingerprint.into()));
         if let Some(before) = entry.engine.replace(engine) {
             shelf.ledger.remove_tables(before.table_bytes());
         }
@@ -166,13 +198,19 @@ impl Artifacts {
         let mut shelf = self.shelf();
         if !keep {
             let old = shelf.remove_job(job);
-            self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+            self.gauges
+                .resident_bytes
+                .store(shelf.ledger.resident_bytes(), Relaxed);
             drop(shelf);
             destroy(&self.data, job, old);
             return;
         }
         for name in shelf.names_of(job) {
-            if shelf.items.get(&name).is_some_and(|item| item.disk == Disk::Durable) {
+            if shelf
+                .items
+                .get(&name)
+                .is_some_and(|item| item.disk == Disk::Durable)
+            {
                 shelf.drop_memory(name);
             } else {
                 shelf.remove(name);
@@ -181,7 +219,9 @@ impl Artifacts {
         if let Some(engine) = shelf.jobs.get_mut(&job).and_then(|j| j.engine.take()) {
             shelf.ledger.remove_tables(engine.table_bytes());
         }
-        self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+        self.gauges
+            .resident_bytes
+            .store(shelf.ledger.resident_bytes(), Relaxed);
         drop(shelf);
         if let Err(error) = self.write(job, Vec::new(), true) {
             tracing::warn!(%error, %job, "cannot tidy up a closed job's store");
@@ -195,16 +235,27 @@ impl Artifacts {
 
     /// The answer to a task whose artifacts are all held here.
     pub fn known(&self, job: JobId, task: &Task) -> Option<TaskOutput> {
-        let Task::Expand { level, shard } = *task else { return None };
+        let Task::Expand { level, shard } = *task else {
+            return None;
+        };
         let shelf = self.shelf();
         let directed = shelf.jobs.get(&job)?.engine.as_ref()?.is_directed();
-        let name = |kind| ArtifactName { job, level, shard, kind };
+        let name = |kind| ArtifactName {
+            job,
+            level,
+            shard,
+            kind,
+        };
         let made = |kind| shelf.items.get(&name(kind)).filter(|item| !item.fetched);
         if directed {
             made(ArtifactKind::Visited)?;
         }
         let item = made(ArtifactKind::Frontier)?;
-        Some(TaskOutput::Expanded { count: item.count, digest: item.digest, certificate: item.certificate? })
+        Some(TaskOutput::Expanded {
+            count: item.count,
+            digest: item.digest,
+            certificate: item.certificate?,
+        })
     }
 
     /// What is announced to the coordinator.
@@ -234,7 +285,12 @@ impl Artifacts {
     /// The frontier of a shard if it is held, wherever; for searches that profit from it. Blocks
     /// on the disk; what is read from there is not kept in memory.
     pub fn any_frontier(&self, job: JobId, level: Level, shard: ShardId) -> Option<Arc<Frontier>> {
-        let name = ArtifactName { job, level, shard, kind: ArtifactKind::Frontier };
+        let name = ArtifactName {
+            job,
+            level,
+            shard,
+            kind: ArtifactKind::Frontier,
+        };
         let memory = self.shelf().items.get(&name)?.memory.clone();
         memory.or_else(|| self.read(name).map(Arc::new))
     }
@@ -267,7 +323,10 @@ impl Artifacts {
     fn read_packed(&self, name: ArtifactName) -> Option<(Head, Packed)> {
         let (store, digest) = {
             let shelf = self.shelf();
-            (shelf.jobs.get(&name.job)?.store.clone()?, shelf.items.get(&name)?.digest)
+            (
+                shelf.jobs.get(&name.job)?.store.clone()?,
+                shelf.items.get(&name)?.digest,
+            )
         };
         match store.read(name) {
             Ok(Some((head, packed))) if head.digest == digest => Some((head, packed)),
@@ -279,7 +338,11 @@ impl Artifacts {
     fn damaged<T>(&self, name: ArtifactName, reason: &str) -> Option<T> {
         let mut shelf = self.shelf();
         // Released or computed again in the meantime: then nothing is lost.
-        if shelf.items.get(&name).is_some_and(|item| item.memory.is_none()) {
+        if shelf
+            .items
+            .get(&name)
+            .is_some_and(|item| item.memory.is_none())
+        {
             shelf.remove(name);
             drop(shelf);
             self.lose(vec![name], reason);
@@ -291,7 +354,10 @@ impl Artifacts {
         if !names.is_empty() {
             tracing::warn!(count = names.len(), first = ?names[0], reason, "artifacts are lost");
             // Nobody listens only while the worker ends.
-            let _ = self.losses.send(Loss { names, reason: reason.into() });
+            let _ = self.losses.send(Loss {
+                names,
+                reason: reason.into(),
+            });
         }
     }
 
@@ -320,7 +386,11 @@ impl Artifacts {
         fetched: bool,
     ) {
         let mut shelf = self.shelf();
-        let Some(job) = shelf.jobs.get_mut(&name.job).filter(|job| job.engine.is_some()) else {
+        let Some(job) = shelf
+            .jobs
+            .get_mut(&name.job)
+            .filter(|job| job.engine.is_some())
+        else {
             return; // The job was closed while this was on its way.
         };
         if fetched {
@@ -329,7 +399,10 @@ impl Artifacts {
             job.fetched.remove(&name);
             job.newest = job.newest.max(name.level);
         }
-        let durable = shelf.items.get(&name).is_some_and(|old| old.digest == digest && old.disk == Disk::Durable);
+        let durable = shelf
+            .items
+            .get(&name)
+            .is_some_and(|old| old.digest == digest && old.disk == Disk::Durable);
         if !durable {
             shelf.remove(name);
         } else {
@@ -349,20 +422,27 @@ impl Artifacts {
 
     fn grew(&self, shelf: &mut Shelf, frontier: &Frontier) {
         shelf.ledger.add_resident(frontier.memory_bytes());
-        self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+        self.gauges
+            .resident_bytes
+            .store(shelf.ledger.resident_bytes(), Relaxed);
     }
 
     /// Takes an artifact out of memory for good, because its buffer is used up by a task. A durable
     /// copy stays on disk until it is released. True: there is no copy left.
     pub fn consume(&self, name: ArtifactName) -> bool {
         let mut shelf = self.shelf();
-        let durable = shelf.items.get(&name).is_some_and(|item| item.disk == Disk::Durable);
+        let durable = shelf
+            .items
+            .get(&name)
+            .is_some_and(|item| item.disk == Disk::Durable);
         if durable {
             shelf.drop_memory(name);
         } else {
             shelf.remove(name);
         }
-        self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+        self.gauges
+            .resident_bytes
+            .store(shelf.ledger.resident_bytes(), Relaxed);
         !durable
     }
 
@@ -370,19 +450,26 @@ impl Artifacts {
     pub fn release(&self, names: &[ArtifactName]) {
         let mut shelf = self.shelf();
         names.iter().for_each(|&name| shelf.remove(name));
-        self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+        self.gauges
+            .resident_bytes
+            .store(shelf.ledger.resident_bytes(), Relaxed);
     }
 
     /// Are there copies from other workers of this job's artifacts?
     pub fn has_copies(&self, job: JobId) -> bool {
-        self.shelf().jobs.get(&job).is_some_and(|open| !open.fetched.is_empty())
+        self.shelf()
+            .jobs
+            .get(&job)
+            .is_some_and(|open| !open.fetched.is_empty())
     }
 
     /// Forgets copies from other workers that no leased task wants and that are too old for any
     /// task to come.
     pub fn drop_old_copies(&self, job: JobId, wanted: &Wanted) {
         let mut shelf = self.shelf();
-        let Some(open) = shelf.jobs.get(&job) else { return };
+        let Some(open) = shelf.jobs.get(&job) else {
+            return;
+        };
         let old: Vec<ArtifactName> = open
             .fetched
             .iter()
@@ -390,7 +477,9 @@ impl Artifacts {
             .copied()
             .collect();
         old.into_iter().for_each(|name| shelf.remove(name));
-        self.gauges.resident_bytes.store(shelf.ledger.resident_bytes(), Relaxed);
+        self.gauges
+            .resident_bytes
+            .store(shelf.ledger.resident_bytes(), Relaxed);
     }
 
     /// Brings artifacts to disk; `done` hears of every commit, when it is durable. Blocks.
@@ -402,7 +491,11 @@ impl Artifacts {
         let mut outcome = Persisted::default();
         let mut by_job: BTreeMap<JobId, Vec<ArtifactName>> = BTreeMap::new();
         // Every worker makes level 0 from the definition: it needs no disk.
-        let roots: Vec<ArtifactName> = names.iter().filter(|name| name.level == 0).copied().collect();
+        let roots: Vec<ArtifactName> = names
+            .iter()
+            .filter(|name| name.level == 0)
+            .copied()
+            .collect();
         if !roots.is_empty() {
             done(roots, 0);
         }
@@ -460,12 +553,18 @@ impl Artifacts {
             let item = shelf.items.get(&name)?;
             match (&item.memory, item.disk) {
                 (_, Disk::Spilled | Disk::Durable) => return Some(None),
-                (Some(frontier), Disk::No) => (item.digest, item.count, item.certificate, frontier.clone()),
+                (Some(frontier), Disk::No) => {
+                    (item.digest, item.count, item.certificate, frontier.clone())
+                }
                 (None, Disk::No) => return None,
             }
         };
         let packed = Packed::new(&frontier);
-        Some(Some((Head::new(digest, count, certificate, &packed), frontier, packed)))
+        Some(Some((
+            Head::new(digest, count, certificate, &packed),
+            frontier,
+            packed,
+        )))
     }
 
     /// Writes artifacts and takes the garbage along; marks what is on disk now. A store that had to
@@ -477,8 +576,11 @@ impl Artifacts {
         durable: bool,
     ) -> Result<u64, StoreError> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((store, fingerprint)) =
-            self.shelf().jobs.get(&job).map(|open| (open.store.clone(), open.fingerprint.clone()))
+        let Some((store, fingerprint)) = self
+            .shelf()
+            .jobs
+            .get(&job)
+            .map(|open| (open.store.clone(), open.fingerprint.clone()))
         else {
             return Ok(0);
         };
@@ -502,7 +604,10 @@ impl Artifacts {
         let garbage: Vec<ArtifactName> = {
             let mut shelf = self.shelf();
             let open = shelf.jobs.get_mut(&job);
-            open.map(|open| std::mem::take(&mut open.garbage)).into_iter().flatten().collect()
+            open.map(|open| std::mem::take(&mut open.garbage))
+                .into_iter()
+                .flatten()
+                .collect()
         };
         let mut records = Vec::with_capacity(batch.len());
         let mut frontiers = Vec::with_capacity(batch.len());
@@ -515,10 +620,18 @@ impl Artifacts {
         match written {
             Ok(bytes) => {
                 for (name, frontier) in frontiers {
-                    let same = |item: &&mut Item| item.memory.as_ref().is_some_and(|m| Arc::ptr_eq(m, &frontier));
+                    let same = |item: &&mut Item| {
+                        item.memory
+                            .as_ref()
+                            .is_some_and(|m| Arc::ptr_eq(m, &frontier))
+                    };
                     match shelf.items.get_mut(&name).filter(same) {
                         Some(item) if item.disk == Disk::No => {
-                            item.disk = if durable { Disk::Durable } else { Disk::Spilled };
+                            item.disk = if durable {
+                                Disk::Durable
+                            } else {
+                                Disk::Spilled
+                            };
                         }
                         Some(_) => {}
                         // Released, consumed or replaced while it was written.
@@ -535,9 +648,13 @@ impl Artifacts {
                 if matches!(error, StoreError::SetAside { .. }) {
                     let mut gone = Vec::new();
                     for name in shelf.names_of(job) {
-                        let Some(item) = shelf.items.get_mut(&name) else { continue };
+                        let Some(item) = shelf.items.get_mut(&name) else {
+                            continue;
+                        };
                         // What was promised to be durable is a loss, though it may be in memory.
-                        if item.disk == Disk::Durable || (item.disk == Disk::Spilled && item.memory.is_none()) {
+                        if item.disk == Disk::Durable
+                            || (item.disk == Disk::Spilled && item.memory.is_none())
+                        {
                             gone.push(name);
                             shelf.remove(name);
                         } else {
@@ -560,21 +677,43 @@ impl Artifacts {
 impl Job {
     fn new(engine: Option<Arc<dyn Compute>>, fingerprint: String) -> Job {
         let (fetched, garbage) = (BTreeSet::new(), BTreeSet::new());
-        Job { engine, fingerprint, store: None, fetched, newest: 0, garbage }
+        Job {
+            engine,
+            fingerprint,
+            store: None,
+            fetched,
+            newest: 0,
+            garbage,
+        }
     }
 }
 
 impl Shelf {
     fn names_of(&self, job: JobId) -> Vec<ArtifactName> {
-        let first = ArtifactName { job, level: 0, shard: ShardId(0), kind: ArtifactKind::Frontier };
-        let last =
-            ArtifactName { job, level: Level::MAX, shard: ShardId(u32::MAX), kind: ArtifactKind::Visited };
-        self.items.range(first..=last).map(|(&name, _)| name).collect()
+        let first = ArtifactName {
+            job,
+            level: 0,
+            shard: ShardId(0),
+            kind: ArtifactKind::Frontier,
+        };
+        let last = ArtifactName {
+            job,
+            level: Level::MAX,
+            shard: ShardId(u32::MAX),
+            kind: ArtifactKind::Visited,
+        };
+        self.items
+            .range(first..=last)
+            .map(|(&name, _)| name)
+            .collect()
     }
 
     fn remove(&mut self, name: ArtifactName) {
-        let Some(item) = self.items.remove(&name) else { return };
-        self.ledger.remove_resident(item.memory.map_or(0, |frontier| frontier.memory_bytes()));
+        let Some(item) = self.items.remove(&name) else {
+            return;
+        };
+        self.ledger
+            .remove_resident(item.memory.map_or(0, |frontier| frontier.memory_bytes()));
         if let Some(job) = self.jobs.get_mut(&name.job) {
             job.fetched.remove(&name);
             if item.disk != Disk::No {
@@ -584,13 +723,19 @@ impl Shelf {
     }
 
     fn drop_memory(&mut self, name: ArtifactName) {
-        if let Some(frontier) = self.items.get_mut(&name).and_then(|item| item.memory.take()) {
+        if let Some(frontier) = self
+            .items
+            .get_mut(&name)
+            .and_then(|item| item.memory.take())
+        {
             self.ledger.remove_resident(frontier.memory_bytes());
         }
     }
 
     fn remove_job(&mut self, job: JobId) -> Option<Job> {
-        self.names_of(job).into_iter().for_each(|name| self.remove(name));
+        self.names_of(job)
+            .into_iter()
+            .for_each(|name| self.remove(name));
         let old = self.jobs.remove(&job)?;
         if let Some(engine) = &old.engine {
             self.ledger.remove_tables(engine.table_bytes());

@@ -37,10 +37,16 @@ impl Packed {
         if sized && worth(sample.len(), lz4_flex::block::compress(sample).len()) {
             let bytes = lz4_flex::block::compress_prepend_size(&plain);
             if worth(plain.len(), bytes.len()) {
-                return Packed { encoding: LZ4.into(), bytes };
+                return Packed {
+                    encoding: LZ4.into(),
+                    bytes,
+                };
             }
         }
-        Packed { encoding: PLAIN.into(), bytes: plain }
+        Packed {
+            encoding: PLAIN.into(),
+            bytes: plain,
+        }
     }
 
     /// More bytes than this no artifact of `count` states has in either form.
@@ -50,15 +56,22 @@ impl Packed {
 }
 
 /// The frontier behind `bytes`; nothing is trusted, and no more is allocated than a shard needs.
-pub fn unpack(geometry: ShardGeometry, encoding: &str, bytes: &[u8]) -> Result<Frontier, UnpackError> {
-    let decode = |plain: &[u8]| Frontier::decode(geometry, plain).map_err(|e| UnpackError(e.to_string()));
+pub fn unpack(
+    geometry: ShardGeometry,
+    encoding: &str,
+    bytes: &[u8],
+) -> Result<Frontier, UnpackError> {
+    let decode =
+        |plain: &[u8]| Frontier::decode(geometry, plain).map_err(|e| UnpackError(e.to_string()));
     match encoding {
         PLAIN => decode(bytes),
         LZ4 => {
             let (length, _) = lz4_flex::block::uncompressed_size(bytes)
                 .map_err(|e| UnpackError(format!("not lz4: {e}")))?;
             if length as u64 > Packed::limit_bytes(geometry, geometry.states) {
-                return Err(UnpackError(format!("claims {length} bytes, more than the shard has")));
+                return Err(UnpackError(format!(
+                    "claims {length} bytes, more than the shard has"
+                )));
             }
             let plain = lz4_flex::block::decompress_size_prepended(bytes)
                 .map_err(|e| UnpackError(format!("not lz4: {e}")))?;
@@ -73,7 +86,11 @@ mod tests {
     use super::*;
 
     fn geometry() -> ShardGeometry {
-        ShardGeometry { blocks: 16, words: 64, states: 65_536 }
+        ShardGeometry {
+            blocks: 16,
+            words: 64,
+            states: 65_536,
+        }
     }
 
     fn dense(word: impl Fn(u64) -> u64) -> Frontier {
@@ -84,12 +101,20 @@ mod tests {
 
     #[test]
     fn both_forms_come_back() {
-        let noisy = dense(|k| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) ^ (k << 40));
+        let noisy =
+            dense(|k| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) ^ (k << 40));
         let regular = dense(|k| k % 2);
-        for (frontier, form) in [(noisy, PLAIN), (regular, LZ4), (Frontier::empty(geometry()), PLAIN)] {
+        for (frontier, form) in [
+            (noisy, PLAIN),
+            (regular, LZ4),
+            (Frontier::empty(geometry()), PLAIN),
+        ] {
             let packed = Packed::new(&frontier);
             assert_eq!(packed.encoding, form);
-            assert_eq!(unpack(geometry(), &packed.encoding, &packed.bytes).unwrap(), frontier);
+            assert_eq!(
+                unpack(geometry(), &packed.encoding, &packed.bytes).unwrap(),
+                frontier
+            );
         }
     }
 
@@ -97,7 +122,12 @@ mod tests {
     fn a_claimed_length_is_checked_before_memory_is_asked_for() {
         let mut bytes = Packed::new(&dense(|k| k % 2)).bytes;
         bytes[..4].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(unpack(geometry(), LZ4, &bytes).unwrap_err().to_string().contains("claims"));
+        assert!(
+            unpack(geometry(), LZ4, &bytes)
+                .unwrap_err()
+                .to_string()
+                .contains("claims")
+        );
         assert!(unpack(geometry(), "zip", &bytes).is_err());
     }
 }

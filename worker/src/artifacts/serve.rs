@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::server::TcpIncoming;
 
 struct Shop {
     artifacts: Arc<Artifacts>,
@@ -25,10 +25,15 @@ impl ArtifactSource for Shop {
             let packed = tokio::task::spawn_blocking(move || artifacts.packed(name, digest))
                 .await
                 .map_err(|error| error.to_string())?;
-            let (count, packed) =
-                packed.ok_or_else(|| "no artifact of this name and digest is held here".to_string())?;
+            let (count, packed) = packed
+                .ok_or_else(|| "no artifact of this name and digest is held here".to_string())?;
             Gauges::add(&gauges.served_bytes, packed.bytes.len() as u64);
-            Ok(Payload { digest, count, encoding: packed.encoding, bytes: packed.bytes.into() })
+            Ok(Payload {
+                digest,
+                count,
+                encoding: packed.encoding,
+                bytes: packed.bytes.into(),
+            })
         })
     }
 }
@@ -38,7 +43,9 @@ impl Artifacts {
     pub fn packed(&self, name: ArtifactName, digest: Digest) -> Option<(u64, Packed)> {
         match self.place(name, digest) {
             Place::Memory(frontier) => Some((frontier.count(), Packed::new(&frontier))),
-            Place::Disk => self.read_packed(name).map(|(head, packed)| (head.count, packed)),
+            Place::Disk => self
+                .read_packed(name)
+                .map(|(head, packed)| (head.count, packed)),
             Place::Nowhere => None,
         }
     }
@@ -58,24 +65,32 @@ impl Server {
         artifacts: Arc<Artifacts>,
         gauges: Arc<Gauges>,
     ) -> Result<Server, StartError> {
-        let listener = TcpListener::bind(address).await.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => StartError::AddressInUse { address },
-            _ => StartError::Listen { address, reason: error.to_string() },
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::AddrInUse => StartError::AddressInUse { address },
+                _ => StartError::Listen {
+                    address,
+                    reason: error.to_string(),
+                },
+            })?;
+        let local = listener.local_addr().map_err(|error| StartError::Listen {
+            address,
+            reason: error.to_string(),
         })?;
-        let local = listener
-            .local_addr()
-            .map_err(|error| StartError::Listen { address, reason: error.to_string() })?;
         let service = data_server(Arc::new(Shop { artifacts, gauges }));
         let serving = tonic::transport::Server::builder()
-            .tcp_nodelay(true)
             .add_service(service)
-            .serve_with_incoming(TcpListenerStream::new(listener));
+            .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
         let task = tokio::spawn(async move {
             if let Err(error) = serving.await {
                 tracing::error!(%error, "the data server ended; other workers cannot fetch from here");
             }
         });
-        Ok(Server { address: local, task })
+        Ok(Server {
+            address: local,
+            task,
+        })
     }
 
     /// The address with the port that was really taken.

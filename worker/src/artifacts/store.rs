@@ -48,7 +48,12 @@ pub struct Head {
 }
 
 impl Head {
-    pub fn new(digest: Digest, count: u64, certificate: Option<Certificate>, packed: &Packed) -> Head {
+    pub fn new(
+        digest: Digest,
+        count: u64,
+        certificate: Option<Certificate>,
+        packed: &Packed,
+    ) -> Head {
         Head {
             digest,
             count,
@@ -71,7 +76,10 @@ struct Meta {
 pub enum StoreError {
     #[error(transparent)]
     Folder(#[from] FolderError),
-    #[error("{path} was written in format {theirs}, formats up to {} are known", record::STORE_FORMAT)]
+    #[error(
+        "{path} was written in format {theirs}, formats up to {} are known",
+        record::STORE_FORMAT
+    )]
     Newer { path: PathBuf, theirs: u16 },
     /// This artifact cannot be had from the store; the others can.
     #[error("damaged on disk: {0}")]
@@ -134,7 +142,10 @@ impl JobStore {
 
     /// The store that is in `folder`, and what it holds. `None`: there is nothing of use.
     #[allow(clippy::type_complexity)]
-    pub fn open(data: &Path, job: JobId) -> Result<Option<(JobStore, Vec<(ArtifactName, Head)>)>, StoreError> {
+    pub fn open(
+        data: &Path,
+        job: JobId,
+    ) -> Result<Option<(JobStore, Vec<(ArtifactName, Head)>)>, StoreError> {
         let path = folder_of(data, job);
         let folder = Folder::lock(&path)?;
         if !path.join(FILE).exists() {
@@ -185,7 +196,10 @@ impl JobStore {
         forget: &[ArtifactName],
         durable: bool,
     ) -> Result<u64, StoreError> {
-        let bytes: u64 = artifacts.iter().map(|(_, _, packed)| packed.bytes.len() as u64).sum();
+        let bytes: u64 = artifacts
+            .iter()
+            .map(|(_, _, packed)| packed.bytes.len() as u64)
+            .sum();
         let unsynced = self.unsynced_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let durable = durable || unsynced >= SYNC_EVERY_BYTES;
         self.commit(durable, |table| {
@@ -220,13 +234,25 @@ impl JobStore {
         for k in 0..head.chunks {
             match self.record(&key_of(CHUNK, name, Some(k)))? {
                 Some(body) => bytes.extend_from_slice(&body),
-                None => return Err(StoreError::Damaged(format!("piece {k} of {} is missing", head.chunks))),
+                None => {
+                    return Err(StoreError::Damaged(format!(
+                        "piece {k} of {} is missing",
+                        head.chunks
+                    )));
+                }
             }
         }
         if bytes.len() as u64 != head.length {
-            return Err(StoreError::Damaged(format!("{} bytes instead of {}", bytes.len(), head.length)));
+            return Err(StoreError::Damaged(format!(
+                "{} bytes instead of {}",
+                bytes.len(),
+                head.length
+            )));
         }
-        let packed = Packed { encoding: head.encoding.clone(), bytes };
+        let packed = Packed {
+            encoding: head.encoding.clone(),
+            bytes,
+        };
         Ok(Some((head, packed)))
     }
 
@@ -243,7 +269,9 @@ impl JobStore {
 
     fn meta(&self) -> Result<Option<Meta>, StoreError> {
         // The fingerprint is not known before this record is read.
-        let Some(record) = self.raw(META_KEY)? else { return Ok(None) };
+        let Some(record) = self.raw(META_KEY)? else {
+            return Ok(None);
+        };
         let (hash, body) = self.unframe(META_KEY, &record)?;
         let meta: Meta = codec::decode(codec::kind::WORKER_META, body)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
@@ -254,7 +282,10 @@ impl JobStore {
     }
 
     fn write_meta(&self) -> Result<(), StoreError> {
-        let meta = Meta { job: self.job.0, fingerprint: self.fingerprint.clone() };
+        let meta = Meta {
+            job: self.job.0,
+            fingerprint: self.fingerprint.clone(),
+        };
         let body = codec::encode(codec::kind::WORKER_META, &meta);
         self.commit(true, |table| {
             table.insert(META_KEY, &frame(META_KEY, self.hash, &body)[..])?;
@@ -286,7 +317,9 @@ impl JobStore {
     }
 
     fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.raw(key)?.map(|record| self.body(key, &record)).transpose()
+        self.raw(key)?
+            .map(|record| self.body(key, &record))
+            .transpose()
     }
 
     fn raw(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -302,7 +335,10 @@ impl JobStore {
 
     fn unframe<'a>(&self, key: &[u8], record: &'a [u8]) -> Result<(u64, &'a [u8]), StoreError> {
         unframe(key, record).map_err(|error| match error {
-            RecordError::Newer { theirs } => StoreError::Newer { path: self.file(), theirs },
+            RecordError::Newer { theirs } => StoreError::Newer {
+                path: self.file(),
+                theirs,
+            },
             RecordError::Damaged(reason) => StoreError::Damaged(reason),
         })
     }
@@ -329,23 +365,34 @@ impl JobStore {
             Ok(transaction.commit()?)
         });
         done.map_err(|fault| match fault {
-            Fault::Io(reason) => StoreError::Write { path: self.file(), reason },
+            Fault::Io(reason) => StoreError::Write {
+                path: self.file(),
+                reason,
+            },
             Fault::Broken(reason) => {
                 self.set_aside();
                 // If not even an empty store can be begun, the next use says so.
                 let _ = self.write_meta_once();
-                StoreError::SetAside { path: self.file(), reason }
+                StoreError::SetAside {
+                    path: self.file(),
+                    reason,
+                }
             }
         })
     }
 
     /// Like `write_meta`, but a second fault in a row does not set aside again.
     fn write_meta_once(&self) -> Result<(), Fault> {
-        let meta = Meta { job: self.job.0, fingerprint: self.fingerprint.clone() };
+        let meta = Meta {
+            job: self.job.0,
+            fingerprint: self.fingerprint.clone(),
+        };
         let body = codec::encode(codec::kind::WORKER_META, &meta);
         self.guarded(|database| {
             let transaction = database.begin_write()?;
-            transaction.open_table(RECORDS)?.insert(META_KEY, &frame(META_KEY, self.hash, &body)[..])?;
+            transaction
+                .open_table(RECORDS)?
+                .insert(META_KEY, &frame(META_KEY, self.hash, &body)[..])?;
             Ok(transaction.commit()?)
         })
     }
@@ -377,16 +424,27 @@ impl JobStore {
             return Ok(guard);
         }
         drop(guard);
-        let mut slot = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self
+            .database
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() {
-            *slot = Some(Database::builder().set_cache_size(CACHE_BYTES).create(self.file())?);
+            *slot = Some(
+                Database::builder()
+                    .set_cache_size(CACHE_BYTES)
+                    .create(self.file())?,
+            );
         }
         drop(slot);
         Ok(self.database.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn close(&self) {
-        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        let database = self
+            .database
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         // Closing writes, and a damaged database may panic once more.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
     }
@@ -399,6 +457,12 @@ impl JobStore {
             tracing::warn!(%error, path = %file.display(), "cannot set a damaged store aside; it is removed");
             let _ = std::fs::remove_file(&file);
         }
+    }
+}
+
+impl Drop for JobStore {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -419,14 +483,18 @@ fn classify(error: redb::Error) -> Fault {
 }
 
 fn decode_head(body: &[u8]) -> Result<Head, StoreError> {
-    codec::decode(codec::kind::ARTIFACT_RECORD, body).map_err(|error| StoreError::Damaged(error.to_string()))
+    codec::decode(codec::kind::ARTIFACT_RECORD, body)
+        .map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
 fn remove(table: &mut redb::Table<&[u8], &[u8]>, name: ArtifactName) -> Result<(), redb::Error> {
     if table.remove(&key_of(HEAD, name, None)[..])?.is_none() {
         return Ok(());
     }
-    let (first, last) = (key_of(CHUNK, name, Some(0)), key_of(CHUNK, name, Some(u32::MAX)));
+    let (first, last) = (
+        key_of(CHUNK, name, Some(0)),
+        key_of(CHUNK, name, Some(u32::MAX)),
+    );
     table.retain_in(&first[..]..=&last[..], |_, _| false)?;
     Ok(())
 }
@@ -446,14 +514,21 @@ fn key_of(tag: u8, name: ArtifactName, chunk: Option<u32>) -> Vec<u8> {
 }
 
 fn name_of(job: JobId, key: &[u8]) -> Option<ArtifactName> {
-    let [HEAD, a, b, c, d, e, f, g, h, kind] = *key else { return None };
+    let [HEAD, a, b, c, d, e, f, g, h, kind] = *key else {
+        return None;
+    };
     let kind = match kind {
         0 => ArtifactKind::Frontier,
         1 => ArtifactKind::Visited,
         _ => return None,
     };
     let level = u32::from_be_bytes([a, b, c, d]);
-    Some(ArtifactName { job, level, shard: ShardId(u32::from_be_bytes([e, f, g, h])), kind })
+    Some(ArtifactName {
+        job,
+        level,
+        shard: ShardId(u32::from_be_bytes([e, f, g, h])),
+        kind,
+    })
 }
 
 /// Where the store of a job is.
@@ -463,7 +538,9 @@ pub fn folder_of(data: &Path, job: JobId) -> PathBuf {
 
 /// The jobs that have a folder under `data`.
 pub fn stored_jobs(data: &Path) -> Vec<JobId> {
-    let Ok(entries) = std::fs::read_dir(data.join("jobs")) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(data.join("jobs")) else {
+        return Vec::new();
+    };
     let mut jobs: Vec<JobId> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(JobId))
         .collect();

@@ -12,17 +12,32 @@ use std::sync::Arc;
 
 /// What was seen before: frontier(level-2), or the union up to level-1 for directed lists. `None`:
 /// there is nothing before level 0.
-fn seen_name(engine: &dyn Compute, job: JobId, level: Level, shard: ShardId) -> Option<ArtifactName> {
+fn seen_name(
+    engine: &dyn Compute,
+    job: JobId,
+    level: Level,
+    shard: ShardId,
+) -> Option<ArtifactName> {
     if engine.is_directed() {
-        return Some(ArtifactName { job, level: level - 1, shard, kind: ArtifactKind::Visited });
+        return Some(ArtifactName {
+            job,
+            level: level - 1,
+            shard,
+            kind: ArtifactKind::Visited,
+        });
     }
-    level.checked_sub(2).map(|before| frontier_name(job, before, shard))
+    level
+        .checked_sub(2)
+        .map(|before| frontier_name(job, before, shard))
 }
 
 /// All inputs, each once: the source shards' and the own frontier(level-1), and what was seen.
 pub fn names(engine: &dyn Compute, job: JobId, level: Level, shard: ShardId) -> Vec<ArtifactName> {
-    let mut names: Vec<ArtifactName> =
-        engine.sources(shard).into_iter().map(|source| frontier_name(job, level - 1, source)).collect();
+    let mut names: Vec<ArtifactName> = engine
+        .sources(shard)
+        .into_iter()
+        .map(|source| frontier_name(job, level - 1, source))
+        .collect();
     names.push(frontier_name(job, level - 1, shard));
     names.extend(seen_name(engine, job, level, shard));
     names.sort_unstable();
@@ -70,22 +85,46 @@ pub fn run(
             Arc::try_unwrap(seen).unwrap_or_else(|kept| (*kept).clone())
         }
     };
-    let seen = if engine.is_directed() { Seen::Visited(seen) } else { Seen::Previous(seen) };
-    let borrowed: Vec<(ShardId, &Frontier)> =
-        sources.iter().map(|(source, frontier)| (*source, &**frontier)).collect();
+    let seen = if engine.is_directed() {
+        Seen::Visited(seen)
+    } else {
+        Seen::Previous(seen)
+    };
+    let borrowed: Vec<(ShardId, &Frontier)> = sources
+        .iter()
+        .map(|(source, frontier)| (*source, &**frontier))
+        .collect();
     let samples = SAMPLES_PER_LEVEL.div_ceil(engine.shards().max(1)).max(1);
-    let expanded = engine.expand(level, shard, &borrowed, &own, seen, samples).map_err(failure)?;
+    let expanded = engine
+        .expand(level, shard, &borrowed, &own, seen, samples)
+        .map_err(failure)?;
 
     let count = expanded.frontier.count();
     let (digest, certificate) = (expanded.digest, expanded.certificate);
     if let Some(visited) = expanded.visited {
-        let name = ArtifactName { job, level, shard, kind: ArtifactKind::Visited };
+        let name = ArtifactName {
+            job,
+            level,
+            shard,
+            kind: ArtifactKind::Visited,
+        };
         // Disjoint sets: the sum is the digest of the union.
         let digest = seen_digest.plus(digest);
         artifacts.insert_made(name, visited, digest, certificate);
     } else if engine.is_directed() {
-        return Err(Failure::Violated(format!("level {level} of shard {shard} has no visited set")));
+        return Err(Failure::Violated(format!(
+            "level {level} of shard {shard} has no visited set"
+        )));
     }
-    artifacts.insert_made(frontier_name(job, level, shard), expanded.frontier, digest, certificate);
-    Ok(TaskOutput::Expanded { count, digest, certificate })
+    artifacts.insert_made(
+        frontier_name(job, level, shard),
+        expanded.frontier,
+        digest,
+        certificate,
+    );
+    Ok(TaskOutput::Expanded {
+        count,
+        digest,
+        certificate,
+    })
 }

@@ -52,7 +52,11 @@ pub fn wanted(
             Some(input) => wanted.push(input.clone()),
             None => {
                 let reason = "the lease does not say where it is".into();
-                return Err(Failure::InputMissing { name, tried: Vec::new(), reason });
+                return Err(Failure::InputMissing {
+                    name,
+                    tried: Vec::new(),
+                    reason,
+                });
             }
         }
     }
@@ -75,10 +79,18 @@ pub fn estimated_bytes(geometry: ShardGeometry, count: u64) -> u64 {
 }
 
 /// What the task needs beyond what is in memory, and what it needs in all (without tables).
-pub fn need(engine: &dyn Compute, artifacts: &Artifacts, work: (&Task, bool), wanted: &[Input]) -> (Need, u64) {
+pub fn need(
+    engine: &dyn Compute,
+    artifacts: &Artifacts,
+    work: (&Task, bool),
+    wanted: &[Input],
+) -> (Need, u64) {
     let (task, consume) = work;
     let working = working_bytes(engine, task, consume, artifacts.usable_bytes());
-    let mut need = Need { incoming: 0, working };
+    let mut need = Need {
+        incoming: 0,
+        working,
+    };
     let mut all = working;
     for input in wanted {
         match artifacts.place(input.name, input.digest) {
@@ -98,12 +110,18 @@ pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
     let mut lost = Vec::new();
     let ran = catch_unwind(AssertUnwindSafe(|| match work.task.clone() {
         Task::Expand { level, shard } => expand::run(work, level, shard, artifacts, &mut lost),
-        Task::Smallest { level, shard, limit } => smallest::run(&work, level, shard, limit),
+        Task::Smallest {
+            level,
+            shard,
+            limit,
+        } => smallest::run(&work, level, shard, limit),
         Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
     }));
     let result = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        let text = text
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
         Err(Failure::Other(format!("the engine panicked: {text}")))
     });
     if result.is_ok() {
@@ -123,14 +141,19 @@ pub fn failure(error: EngineError) -> Failure {
 
 fn check(engine: &dyn Compute, task: &Task) -> Result<(), Failure> {
     let shard = match *task {
-        Task::Expand { level: 0, .. } => return Err(Failure::Other("level 0 is not computed".into())),
+        Task::Expand { level: 0, .. } => {
+            return Err(Failure::Other("level 0 is not computed".into()));
+        }
         Task::Expand { shard, .. } | Task::Smallest { shard, .. } => shard,
         Task::Words { .. } => return Ok(()),
     };
     if shard.0 < engine.shards() {
         return Ok(());
     }
-    Err(Failure::Other(format!("there is no shard {shard}: the index has {}", engine.shards())))
+    Err(Failure::Other(format!(
+        "there is no shard {shard}: the index has {}",
+        engine.shards()
+    )))
 }
 
 fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
@@ -143,7 +166,12 @@ fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
 }
 
 fn frontier_name(job: JobId, level: Level, shard: ShardId) -> ArtifactName {
-    ArtifactName { job, level, shard, kind: ArtifactKind::Frontier }
+    ArtifactName {
+        job,
+        level,
+        shard,
+        kind: ArtifactKind::Frontier,
+    }
 }
 
 /// An input as it was prepared; level 0 is made here, and what is not wanted is empty.

@@ -19,5 +19,7 @@ pub fn run(work: &Work, level: Level, states: &[State], artifacts: &Artifacts) -
         0 => Some(Arc::new(work.engine.roots(shard))),
         _ => artifacts.any_frontier(work.job, level, shard),
     };
-    TaskOutput::Words { words: work.engine.words(level, states, &kept, memory) }
+    TaskOutput::Words {
+        words: work.engine.words(level, states, &kept, memory),
+    }
 }

@@ -50,7 +50,15 @@ impl Connection {
             Source::Address(address) => (Some(address), None),
         };
         let pause = Duration::ZERO;
-        Connection { address, fresh, link: None, trying: None, pause, met: false, begun: Instant::now() }
+        Connection {
+            address,
+            fresh,
+            link: None,
+            trying: None,
+            pause,
+            met: false,
+            begun: Instant::now(),
+        }
     }
 
     /// Waits for the next thing to happen. May be dropped at any time and called again without loss.
@@ -74,7 +82,9 @@ impl Connection {
             self.link = Some(link);
             return Ok(Heard::Connected);
         }
-        let Some(address) = self.address.clone() else { return Ok(Heard::Over) };
+        let Some(address) = self.address.clone() else {
+            return Ok(Heard::Over);
+        };
         loop {
             let pause = self.pause;
             let target = address.clone();
@@ -84,7 +94,9 @@ impl Connection {
                     connect_session(&target, TRY).await
                 })
             });
-            let tried = trying.await.map_err(|error| StartError::Internal(error.to_string()))?;
+            let tried = trying
+                .await
+                .map_err(|error| StartError::Internal(error.to_string()))?;
             self.trying = None;
             self.pause = (self.pause * 2).clamp(PAUSES.0, PAUSES.1);
             match tried {
@@ -102,14 +114,16 @@ impl Connection {
         match error {
             ClientError::Version { ours, theirs } => Err(StartError::Version { ours, theirs }),
             ClientError::Invalid(reason) => Err(StartError::BadAddress { reason }),
-            error if !self.met && self.begun.elapsed() >= FIRST_CONTACT => Err(StartError::Unreachable {
-                address: address.into(),
-                tried: self.begun.elapsed(),
-                reason: match error {
-                    ClientError::Unreachable { .. } => "nothing answers there".into(),
-                    other => other.to_string(),
-                },
-            }),
+            error if !self.met && self.begun.elapsed() >= FIRST_CONTACT => {
+                Err(StartError::Unreachable {
+                    address: address.into(),
+                    tried: self.begun.elapsed(),
+                    reason: match error {
+                        ClientError::Unreachable { .. } => "nothing answers there".into(),
+                        other => other.to_string(),
+                    },
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -126,11 +140,14 @@ impl Connection {
         if let Some(trying) = self.trying {
             trying.abort();
         }
-        let Some(WorkerLink { send, mut receive }) = self.link else { return };
+        let Some(WorkerLink { send, mut receive }) = self.link else {
+            return;
+        };
         drop(send);
         if self.address.is_some() {
             // The other end closes when it has heard everything.
-            let _ = tokio::time::timeout(FLUSH, async { while receive.recv().await.is_some() {} }).await;
+            let _ = tokio::time::timeout(FLUSH, async { while receive.recv().await.is_some() {} })
+                .await;
         }
     }
 }

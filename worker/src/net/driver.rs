@@ -86,8 +86,11 @@ struct Threads {
 impl Driver {
     pub fn new(parts: Parts, connection: Connection) -> (Driver, UnboundedReceiver<Happened>) {
         let (events, happened) = mpsc::unbounded_channel();
-        let gatherer =
-            Gatherer::new(parts.artifacts.clone(), parts.gauges.clone(), parts.pool.clone());
+        let gatherer = Gatherer::new(
+            parts.artifacts.clone(),
+            parts.gauges.clone(),
+            parts.pool.clone(),
+        );
         if let Some(member) = &parts.identity.member {
             gatherer.set_me(member.worker);
         }
@@ -139,6 +142,9 @@ impl Driver {
                 }
             };
             self.queue.extend(event);
+            // Collect what is done, so that the sets do not grow for ever.
+            while self.writing.try_join_next().is_some() {}
+            while self.beside.try_join_next().is_some() {}
             match self.work_off(&threads) {
                 Ok(None) => {}
                 Ok(Some(exit)) => break Ok(exit),
@@ -153,7 +159,12 @@ impl Driver {
     }
 
     fn start_threads(&self) -> Result<Threads, StartError> {
-        let Parts { pool, artifacts, loader, .. } = &self.parts;
+        let Parts {
+            pool,
+            artifacts,
+            loader,
+            ..
+        } = &self.parts;
         let (compute, computing) =
             threads::compute(pool.clone(), artifacts.clone(), self.events.clone())?;
         let (chores, keeping) = threads::housekeeping(
@@ -162,15 +173,32 @@ impl Driver {
             loader.clone(),
             self.events.clone(),
         )?;
-        Ok(Threads { compute, chores, handles: [computing, keeping] })
+        Ok(Threads {
+            compute,
+            chores,
+            handles: [computing, keeping],
+        })
     }
 
     /// A lease comes with the answer, where it is known already.
     fn message(&self, message: ToWorker) -> Event {
         match message {
-            ToWorker::Lease { job, task, attempt, inputs, consume } => {
+            ToWorker::Lease {
+                job,
+                task,
+                attempt,
+                inputs,
+                consume,
+            } => {
                 let known = self.parts.artifacts.known(job, &task);
-                Event::Leased { job, task, attempt, inputs, consume, known }
+                Event::Leased {
+                    job,
+                    task,
+                    attempt,
+                    inputs,
+                    consume,
+                    known,
+                }
             }
             other => Event::Message(other),
         }
@@ -217,7 +245,10 @@ impl Driver {
                 && !self.session.is_open(*job)
             {
                 // Closed while its engine was being loaded.
-                let _ = threads.chores.send(Chore::Close { job: *job, keep: true });
+                let _ = threads.chores.send(Chore::Close {
+                    job: *job,
+                    keep: true,
+                });
             }
             for action in self.session.step(Instant::now(), event) {
                 if let Some(exit) = self.perform(threads, action)? {
@@ -241,8 +272,22 @@ impl Driver {
                 // The thread lives as long as its sender.
                 let _ = threads.chores.send(Chore::Load { job, definition });
             }
-            Action::Prepare { lease, job, task, inputs, consume, alone } => {
-                self.prepare(Order { lease, job, task, inputs, consume, alone });
+            Action::Prepare {
+                lease,
+                job,
+                task,
+                inputs,
+                consume,
+                alone,
+            } => {
+                self.prepare(Order {
+                    lease,
+                    job,
+                    task,
+                    inputs,
+                    consume,
+                    alone,
+                });
             }
             Action::Compute { lease } => self.compute(threads, lease),
             Action::Forget { lease } => {
@@ -262,7 +307,16 @@ impl Driver {
     }
 
     fn register(&self, running: Vec<(JobId, Task, Attempt)>) {
-        let Parts { identity, name, address, kernel, memory_bytes, artifacts, pool, .. } = &self.parts;
+        let Parts {
+            identity,
+            name,
+            address,
+            kernel,
+            memory_bytes,
+            artifacts,
+            pool,
+            ..
+        } = &self.parts;
         let member = identity.member.as_ref();
         self.connection.say(FromWorker::Register {
             protocol: PROTOCOL_VERSION,
@@ -282,13 +336,29 @@ impl Driver {
     }
 
     fn compute(&mut self, threads: &Threads, lease: LeaseId) {
-        let Some((ready, inputs)) = self.ready.remove(&lease) else { return };
-        let Ready { job, task, engine, consume } = ready;
+        let Some((ready, inputs)) = self.ready.remove(&lease) else {
+            return;
+        };
+        let Ready {
+            job,
+            task,
+            engine,
+            consume,
+        } = ready;
         if self.parts.artifacts.has_copies(job) {
             let wanted = self.session.wanted();
             self.parts.artifacts.drop_old_copies(job, &wanted);
         }
-        let _ = threads.compute.send((lease, Work { job, task, engine, inputs, consume }));
+        let _ = threads.compute.send((
+            lease,
+            Work {
+                job,
+                task,
+                engine,
+                inputs,
+                consume,
+            },
+        ));
     }
 
     fn persist(&mut self, names: Vec<ArtifactName>) {
@@ -306,16 +376,17 @@ impl Driver {
                 say(Event::NotPersisted { names: outcome.failed });
             }
         });
-        // Collect what is done, so that the set does not grow for ever.
-        while self.writing.try_join_next().is_some() {}
-        while self.beside.try_join_next().is_some() {}
     }
 
     /// Lets the last words out, and waits for what uses the disk.
     async fn end(mut self, threads: Threads) {
         self.beside.shutdown().await;
         self.connection.finish().await;
-        let Threads { compute, chores, handles } = threads;
+        let Threads {
+            compute,
+            chores,
+            handles,
+        } = threads;
         drop((compute, chores));
         self.writing.spawn_blocking(move || {
             for handle in handles {

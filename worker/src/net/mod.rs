@@ -26,7 +26,10 @@ use tokio::sync::mpsc;
 /// it leaves), until the coordinator ends it, or, in one process with the coordinator, until the
 /// link ends. Needs a tokio runtime with several threads. Everything that can be wrong at the start
 /// is found before the coordinator hears of the worker.
-pub async fn run(config: Config, shutdown: impl Future<Output = ()>) -> Result<Summary, StartError> {
+pub async fn run(
+    config: Config,
+    shutdown: impl Future<Output = ()>,
+) -> Result<Summary, StartError> {
     let choice = config.kernel;
     let loader: Loader = Arc::new(move |definition| {
         let engine = Engine::load(&definition.spec.puzzle, &definition.space, choice)?;
@@ -56,14 +59,21 @@ pub(crate) async fn run_with(
         let opened = tokio::task::spawn_blocking(move || {
             Artifacts::open(&data, config.memory_bytes, gauges, losses)
         });
-        Arc::new(opened.await.map_err(|error| StartError::Internal(error.to_string()))??)
+        Arc::new(
+            opened
+                .await
+                .map_err(|error| StartError::Internal(error.to_string()))??,
+        )
     };
     let server = match listen_address(&config) {
         Some(address) => Some(Server::start(address, artifacts.clone(), gauges.clone()).await?),
         None => None,
     };
     let address = server.as_ref().map(|server| {
-        config.advertise.clone().unwrap_or_else(|| server.address().to_string())
+        config
+            .advertise
+            .clone()
+            .unwrap_or_else(|| server.address().to_string())
     });
     let parts = Parts {
         identity,
@@ -95,7 +105,9 @@ fn listen_address(config: &Config) -> Option<SocketAddr> {
 
 /// Nothing but loopback without `insecure`, and nothing that others could not reach.
 fn check_addresses(config: &Config) -> Result<(), StartError> {
-    let not_loopback = |address: &dyn ToString| StartError::NotLoopback { address: address.to_string() };
+    let not_loopback = |address: &dyn ToString| StartError::NotLoopback {
+        address: address.to_string(),
+    };
     if let Some(listen) = config.listen.filter(|listen| !listen.ip().is_loopback()) {
         if !config.insecure {
             return Err(not_loopback(&listen));
@@ -104,7 +116,9 @@ fn check_addresses(config: &Config) -> Result<(), StartError> {
             return Err(StartError::NoAdvertise { address: listen });
         }
     }
-    let Source::Address(coordinator) = &config.coordinator else { return Ok(()) };
+    let Source::Address(coordinator) = &config.coordinator else {
+        return Ok(());
+    };
     let remote = match coordinator.to_socket_addrs() {
         Ok(mut found) => found.any(|address| !address.ip().is_loopback()),
         // Not resolvable now; it can hardly be this machine.
@@ -113,8 +127,13 @@ fn check_addresses(config: &Config) -> Result<(), StartError> {
     if remote && !config.insecure {
         return Err(not_loopback(coordinator));
     }
-    if remote && config.listen.is_none_or(|listen| listen.ip().is_loopback()) && config.advertise.is_none() {
-        return Err(StartError::NotReachable { coordinator: coordinator.clone() });
+    if remote
+        && config.listen.is_none_or(|listen| listen.ip().is_loopback())
+        && config.advertise.is_none()
+    {
+        return Err(StartError::NotReachable {
+            coordinator: coordinator.clone(),
+        });
     }
     Ok(())
 }
@@ -123,9 +142,10 @@ impl From<FolderError> for StartError {
     fn from(error: FolderError) -> StartError {
         match error {
             FolderError::InUse { path, pid } => StartError::InUse { path, pid },
-            FolderError::Unwritable { path, reason } => {
-                StartError::Unwritable { path, reason: reason.to_string() }
-            }
+            FolderError::Unwritable { path, reason } => StartError::Unwritable {
+                path,
+                reason: reason.to_string(),
+            },
         }
     }
 }

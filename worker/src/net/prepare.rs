@@ -50,7 +50,10 @@ impl Driver {
         let (need, all) = exec::need(&*engine, &artifacts, (&order.task, order.consume), &wanted);
         let (allowed, tables) = artifacts.budget_and_tables();
         if tables + all > allowed {
-            return Err(Failure::Memory { needed: tables + all, allowed });
+            return Err(Failure::Memory {
+                needed: tables + all,
+                allowed,
+            });
         }
         let ready = Ready {
             job: order.job,
@@ -70,7 +73,11 @@ impl Driver {
             need,
             reserved,
             alone: order.alone,
-            ranks: if reserved { Wanted::new() } else { self.session.wanted() },
+            ranks: if reserved {
+                Wanted::new()
+            } else {
+                self.session.wanted()
+            },
         };
         let (gatherer, events) = (self.gatherer.clone(), self.events.clone());
         let lease = order.lease;
@@ -105,14 +112,20 @@ impl Room {
         if !self.reserved {
             let (artifacts, lease, need) = (self.artifacts.clone(), self.lease, self.need);
             let ranks = std::mem::take(&mut self.ranks);
-            let made = tokio::task::spawn_blocking(move || artifacts.make_room(lease.0, need, &ranks)).await;
+            let made =
+                tokio::task::spawn_blocking(move || artifacts.make_room(lease.0, need, &ranks))
+                    .await;
             match made {
                 Ok(Ok(true)) => {}
                 // Whatever is left in memory is in use for a moment (served, written): the task
                 // itself fits the budget.
-                Ok(Ok(false)) if self.alone => self.artifacts.reserve_alone(self.lease.0, self.need),
+                Ok(Ok(false)) if self.alone => {
+                    self.artifacts.reserve_alone(self.lease.0, self.need)
+                }
                 Ok(Err(error)) if self.alone => {
-                    return Outcome::Failed(Failure::Other(format!("memory is short, and {error}")));
+                    return Outcome::Failed(Failure::Other(format!(
+                        "memory is short, and {error}"
+                    )));
                 }
                 Ok(_) => return Outcome::Crowded,
                 Err(error) => return Outcome::Failed(Failure::Other(error.to_string())),

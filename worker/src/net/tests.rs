@@ -1,1 +1,775 @@
+use super::*;
+use crate::error::StartError;
+use crate::gauges::Gauges;
+use crate::testing::{
+    Exchange, JOB, LONG, Player, Script, config, definition, engine, frontier_name, loader,
+    plain_answer,
+};
+use antipode_ids::{Attempt, WorkerId};
+use antipode_proto::link::{WorkerLink, pair};
+use antipode_proto::message::{
+    ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker,
+};
+use antipode_solver_core::engine::{Digest, EngineError, KernelChoice, ShardId};
+use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tempfile::tempdir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
+type Outcome = Result<Summary, StartError>;
+
+/// A worker in the background, and the way to stop it.
+struct Running {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Outcome>,
+    gauges: Arc<Gauges>,
+}
+
+fn start(config: Config) -> Running {
+    start_with(config, loader())
+}
+
+fn start_with(config: Config, loader: Loader) -> Running {
+    let (stop, stopped) = oneshot::channel();
+    let gauges = config.gauges.clone();
+    let task = tokio::spawn(run_with(config, loader, async move {
+        // A dropped sender is no order to stop.
+        if stopped.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }));
+    Running { stop, task, gauges }
+}
+
+impl Running {
+    async fn stop(self) -> Outcome {
+        let _ = self.stop.send(());
+        ended(self.task).await
+    }
+}
+
+/// Stops workers; their players hear them leave, and hang up as a coordinator does.
+async fn leave<const N: usize>(running: [Running; N], players: Vec<Player>) {
+    let hear = async {
+        for mut player in players {
+            assert!(matches!(player.hear().await, FromWorker::Leaving { .. }));
+        }
+    };
+    let stop = async {
+        for running in running {
+            running.stop().await.unwrap();
+        }
+    };
+    tokio::join!(hear, stop);
+}
+
+async fn ended(task: JoinHandle<Outcome>) -> Outcome {
+    tokio::time::timeout(LONG, task)
+        .await
+        .expect("the worker does not end")
+        .unwrap()
+}
+
+/// A worker in the same process that computes `definition`, and its player.
+async fn embedded(
+    data: &Path,
+    definition: &Arc<JobDefinition>,
+    memory_bytes: u64,
+) -> (Running, Script) {
+    let (worker, coordinator) = pair();
+    let running = start(Config {
+        memory_bytes,
+        ..config(data, Source::Link(worker))
+    });
+    let player = Player::welcome(coordinator, 1, definition).await;
+    (running, Script::new(definition, vec![player]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_worker_gives_the_plain_answer() {
+    for (directed, consume) in [(false, false), (false, true), (true, false), (true, true)] {
+        let data = tempdir().unwrap();
+        let definition = definition(8, directed);
+        let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+        script.consume = consume;
+        let levels = script.levels(1).await;
+        assert_eq!(
+            levels,
+            plain_answer(&definition),
+            "directed {directed}, consume {consume}"
+        );
+        let summary = running.stop().await.unwrap();
+        let shards = script.engine.shards() as usize;
+        assert_eq!(summary.tasks_done as usize, (levels.len() + 1) * shards);
+        assert_eq!((summary.fetched_bytes, summary.spilled_bytes), (0, 0));
+        assert!(
+            !data.path().join("jobs").exists(),
+            "what fits in memory touches no disk"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn little_memory_gives_the_same_answer_by_way_of_the_disk() {
+    for directed in [false, true] {
+        let data = tempdir().unwrap();
+        let definition = definition(8, directed);
+        let engine = engine(&definition);
+        let dense = engine.geometry(ShardId(0)).dense_bytes();
+        let sources = engine.sources(ShardId(0)).len() as u64;
+        let all = dense * u64::from(engine.shards());
+        // Enough for any one task, too little for the levels in flight.
+        let memory = engine.table_bytes() + dense * (sources + 6);
+        assert!(
+            dense * (sources + 6) < 3 * all,
+            "the test is of no use: three levels fit"
+        );
+        let (running, mut script) = embedded(data.path(), &definition, memory).await;
+        let levels = script.levels(1).await;
+        assert_eq!(levels, plain_answer(&definition), "directed {directed}");
+        let summary = running.stop().await.unwrap();
+        assert!(summary.spilled_bytes > 0);
+        assert!(
+            summary.resident_bytes <= memory - engine.table_bytes(),
+            "{summary:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_cannot_fit_says_how_much_it_needs() {
+    let data = tempdir().unwrap();
+    let definition = definition(8, false);
+    let tables = engine(&definition).table_bytes();
+    let (running, mut script) = embedded(data.path(), &definition, tables + 10).await;
+    let lease = script.lease(1, 0);
+    script.players[0].say(lease);
+    match script.players[0].hear().await {
+        FromWorker::Failed {
+            failure: Failure::Memory { needed, allowed },
+            ..
+        } => {
+            assert_eq!(allowed, tables + 10);
+            assert!(needed > allowed);
+        }
+        other => panic!("{other:?}"),
+    }
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_lease_is_answered_without_computing() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+    script.level(1).await;
+    let lease = script.lease(1, 2);
+    script.players[0].say(lease);
+    match script.players[0].hear().await {
+        FromWorker::Done {
+            output,
+            engine_time,
+            attempt,
+            ..
+        } => {
+            assert_eq!(engine_time, Duration::ZERO);
+            assert_eq!(attempt.counter, u64::from(script.engine.shards()) + 1);
+            let TaskOutput::Expanded { count, digest, .. } = output else {
+                panic!("{output:?}")
+            };
+            assert_eq!((count, digest), script.known[&frontier_name(1, 2)]);
+        }
+        other => panic!("{other:?}"),
+    }
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn smallest_states_and_words_of_the_last_level_are_found() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+    let levels = script.levels(1).await;
+    let last = levels.len() as u32;
+    let shard = levels[levels.len() - 1]
+        .iter()
+        .position(|(count, _)| *count > 0)
+        .unwrap() as u32;
+    let task = Task::Smallest {
+        level: last,
+        shard: ShardId(shard),
+        limit: 2,
+    };
+    let inputs = vec![script.input(frontier_name(last, shard))];
+    let attempt = script.attempt();
+    script.players[0].say(ToWorker::Lease {
+        job: JOB,
+        task,
+        attempt,
+        inputs,
+        consume: false,
+    });
+    let (_, TaskOutput::Smallest { states }, _) = script.players[0].done().await else {
+        panic!()
+    };
+    assert!(!states.is_empty());
+    let task = Task::Words {
+        level: last,
+        states: states.clone(),
+    };
+    let attempt = script.attempt();
+    script.players[0].say(ToWorker::Lease {
+        job: JOB,
+        task,
+        attempt,
+        inputs: vec![],
+        consume: false,
+    });
+    let (_, TaskOutput::Words { words }, _) = script.players[0].done().await else {
+        panic!()
+    };
+    let puzzle = &definition.spec.puzzle;
+    for (state, word) in states.iter().zip(words) {
+        let word = word.unwrap();
+        assert_eq!(word.len(), last as usize);
+        let end = word.iter().fold(puzzle.roots()[0].to_vec(), |s, &g| {
+            puzzle.generators()[usize::from(g)].perm.apply(&s)
+        });
+        assert_eq!(end[..], state[..]);
+    }
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_durable_survives_a_restart_and_the_run_goes_on_from_there() {
+    for directed in [false, true] {
+        let data = tempdir().unwrap();
+        let definition = definition(8, directed);
+        let plain = plain_answer(&definition);
+        let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+        let half = plain.len() as u32 / 2;
+        for level in 1..=half {
+            script.level(level).await;
+        }
+        let shards = script.engine.shards();
+        let mut names: Vec<_> = (0..shards)
+            .flat_map(|s| [frontier_name(half, s), frontier_name(half - 1, s)])
+            .collect();
+        if directed {
+            names.extend((0..shards).map(|s| ArtifactName {
+                kind: ArtifactKind::Visited,
+                ..frontier_name(half, s)
+            }));
+        }
+        script.players[0].persist(names.clone()).await;
+        // The coordinator just hangs up: nothing is drained.
+        let Script {
+            known,
+            holders,
+            players,
+            ..
+        } = script;
+        drop(players);
+        ended(running.task).await.unwrap();
+
+        let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+        let registration = &script.players[0].registration;
+        assert_eq!(registration.worker, Some(WorkerId(1)));
+        let mut held: Vec<_> = registration.held.iter().map(|held| held.name).collect();
+        held.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(held, names);
+        for held in &registration.held {
+            assert_eq!(
+                (held.count, held.digest, held.durable),
+                (known[&held.name].0, known[&held.name].1, true)
+            );
+        }
+        (script.known, script.holders) = (known, holders);
+        assert_eq!(script.levels(half + 1).await, plain[half as usize..]);
+
+        // Closed without keeping: the folder goes.
+        script.players[0].say(ToWorker::Close {
+            job: JOB,
+            keep: false,
+        });
+        script.players[0].say(ToWorker::Shutdown);
+        ended(running.task).await.unwrap();
+        assert!(!data.path().join("jobs").join(JOB.to_string()).exists());
+    }
+}
+
+/// Two workers of the same exchange that fetch from each other.
+async fn two_workers(
+    exchange: &mut Exchange,
+    data: [&Path; 2],
+    definition: &Arc<JobDefinition>,
+) -> ([Running; 2], Script) {
+    let source = || Source::Address(exchange.address.to_string());
+    let first = start(config(data[0], source()));
+    let second = start(config(data[1], source()));
+    let mut players = Vec::new();
+    for id in [1, 2] {
+        players.push(Player::welcome(exchange.next().await, id, definition).await);
+    }
+    ([first, second], Script::new(definition, players))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_workers_fetch_from_each_other() {
+    for directed in [false, true] {
+        let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
+        let definition = definition(8, directed);
+        let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+        let (running, mut script) =
+            two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+        script.consume = true;
+        assert_eq!(script.levels(1).await, plain_answer(&definition));
+        assert!(script.fetched_bytes > 0);
+        let [first, second] = running;
+        let fetched =
+            first.gauges.fetched_bytes.load(Relaxed) + second.gauges.fetched_bytes.load(Relaxed);
+        let served =
+            first.gauges.served_bytes.load(Relaxed) + second.gauges.served_bytes.load(Relaxed);
+        assert_eq!(script.fetched_bytes, fetched);
+        assert_eq!(fetched, served);
+        leave([first, second], script.players).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_input_that_nobody_gives_is_named_with_who_was_tried() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+    script.level(1).await;
+    let ToWorker::Lease {
+        job,
+        task,
+        attempt,
+        mut inputs,
+        consume,
+    } = script.lease(2, 0)
+    else {
+        unreachable!()
+    };
+    let name = inputs[0].name;
+    // Another digest than what is held here, and peers that are not there, or serve nobody.
+    inputs[0] = Input {
+        digest: Digest(99),
+        count: 5,
+        holders: vec![
+            Holder {
+                worker: WorkerId(8),
+                address: Some("127.0.0.1:1".into()),
+            },
+            Holder {
+                worker: WorkerId(9),
+                address: None,
+            },
+            Holder {
+                worker: WorkerId(1),
+                address: None,
+            },
+        ],
+        ..inputs[0].clone()
+    };
+    script.players[0].say(ToWorker::Lease {
+        job,
+        task: task.clone(),
+        attempt,
+        inputs,
+        consume,
+    });
+    match script.players[0].hear().await {
+        FromWorker::Failed {
+            task: failed,
+            failure:
+                Failure::InputMissing {
+                    name: missing,
+                    mut tried,
+                    reason,
+                },
+            ..
+        } => {
+            tried.sort_unstable();
+            assert_eq!((failed, missing), (task, name));
+            assert_eq!(tried, [WorkerId(1), WorkerId(8), WorkerId(9)]);
+            assert!(
+                reason.contains("127.0.0.1:1") && reason.contains("serves nobody"),
+                "{reason}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_sends_something_wrong_is_passed_over() {
+    use antipode_proto::data::{ArtifactSource, Opening, Payload, data_server};
+    struct Liar;
+    impl ArtifactSource for Liar {
+        fn open(&self, _: ArtifactName, digest: Digest) -> Opening {
+            // A well-formed frontier of another set, under the digest that was asked for.
+            let bytes = [&[1u8][..], &3u32.to_le_bytes()].concat().into();
+            let payload = Payload {
+                digest,
+                count: 1,
+                encoding: "plain".into(),
+                bytes,
+            };
+            Box::pin(async move { Ok(payload) })
+        }
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let liar = Holder {
+        worker: WorkerId(3),
+        address: Some(listener.local_addr().unwrap().to_string()),
+    };
+    tokio::spawn(
+        tonic::transport::Server::builder()
+            .add_service(data_server(Arc::new(Liar)))
+            .serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)),
+    );
+
+    let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
+    let definition = definition(7, false);
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let (running, mut script) =
+        two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+    let plain = plain_answer(&definition);
+    assert_eq!(script.level(1).await, plain[0]);
+    // Every input of level 2 is offered by the liar first: by itself it makes a task fail ...
+    let shard = (0..script.engine.shards())
+        .find(|s| {
+            script
+                .engine
+                .sources(ShardId(*s))
+                .iter()
+                .any(|t| script.known[&frontier_name(1, t.0)].0 == 1 && t.0 % 2 != s % 2)
+        })
+        .expect("a shard with a one-state source at the other worker");
+    let k = script.player_of(shard);
+    let lease = |script: &mut Script, only: bool| {
+        let ToWorker::Lease {
+            job,
+            task,
+            attempt,
+            mut inputs,
+            consume,
+        } = script.lease(2, shard)
+        else {
+            unreachable!()
+        };
+        for input in &mut inputs {
+            if only {
+                input.holders.clear();
+            }
+            // The load is spread by shard, so the liar must stand at every place.
+            input.holders.insert(0, liar.clone());
+            input.holders.push(liar.clone());
+        }
+        ToWorker::Lease {
+            job,
+            task,
+            attempt,
+            inputs,
+            consume,
+        }
+    };
+    let bad = lease(&mut script, true);
+    script.players[k].say(bad);
+    match script.players[k].hear().await {
+        FromWorker::Failed {
+            failure: Failure::InputMissing { reason, tried, .. },
+            ..
+        } => {
+            assert!(reason.contains("digest"), "{reason}");
+            assert!(tried.contains(&WorkerId(3)));
+        }
+        other => panic!("{other:?}"),
+    }
+    // ... and beside an honest holder it does no harm.
+    let good = lease(&mut script, false);
+    script.players[k].say(good);
+    let (task, output, _) = script.players[k].done().await;
+    script.record(k, &task, &output);
+    assert_eq!(
+        script.known[&frontier_name(2, shard)],
+        plain[1][shard as usize]
+    );
+    leave(running, script.players).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_outlives_its_coordinator() {
+    let data = tempdir().unwrap();
+    let definition = definition(8, false);
+    let plain = plain_answer(&definition);
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let address = exchange.address;
+    let running = start(config(data.path(), Source::Address(address.to_string())));
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    let mut script = Script::new(&definition, vec![player]);
+    for level in 1..=5 {
+        script.level(level).await;
+    }
+    // The coordinator dies and comes back at the same address, remembering nothing of the session.
+    let Script {
+        known,
+        holders,
+        players,
+        ..
+    } = script;
+    drop(players);
+    exchange.stop().await;
+    let mut exchange = Exchange::start(address).await;
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    assert_eq!(player.registration.worker, Some(WorkerId(4)));
+    let held: Vec<_> = player
+        .registration
+        .held
+        .iter()
+        .map(|held| (held.name, (held.count, held.digest)))
+        .collect();
+    assert_eq!(
+        held,
+        known.clone().into_iter().collect::<Vec<_>>(),
+        "it kept everything"
+    );
+    let mut script = Script::new(&definition, vec![player]);
+    (script.known, script.holders) = (known, holders);
+    assert_eq!(script.levels(6).await, plain[5..]);
+    leave([running], script.players).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    // The index is loaded only when the test says so: the lease waits for it.
+    let inner = loader();
+    let slow: Loader = Arc::new(move |definition| {
+        let _ = held.lock().unwrap().recv();
+        inner(definition)
+    });
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let address = exchange.address;
+    let running = start_with(
+        config(data.path(), Source::Address(address.to_string())),
+        slow,
+    );
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    let mut script = Script::new(&definition, vec![player]);
+    let lease = script.lease(1, 0);
+    script.players[0].say(lease);
+    // Being heard is shown by the answer to what was said after it.
+    script.players[0].persist(vec![frontier_name(0, 0)]).await;
+    drop(script);
+    exchange.stop().await;
+    hold.send(()).unwrap();
+    while running.gauges.tasks_done.load(Relaxed) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut exchange = Exchange::start(address).await;
+    let mut player = Player::welcome(exchange.next().await, 4, &definition).await;
+    assert_eq!(player.registration.running, []);
+    let (task, ..) = player.done().await;
+    assert_eq!(
+        task,
+        Task::Expand {
+            level: 1,
+            shard: ShardId(0)
+        }
+    );
+    leave([running], vec![player]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_cannot_be_loaded_is_a_failure_not_an_end() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (worker, coordinator) = pair();
+    let broken: Loader = Arc::new(|_| Err(EngineError::Input("no such index".into())));
+    let running = start_with(config(data.path(), Source::Link(worker)), broken);
+    let player = Player::welcome(coordinator, 1, &definition).await;
+    let mut script = Script::new(&definition, vec![player]);
+    let lease = script.lease(1, 0);
+    script.players[0].say(lease);
+    match script.players[0].hear().await {
+        FromWorker::Failed {
+            failure: Failure::Other(reason),
+            ..
+        } => assert!(reason.contains("no such index")),
+        other => panic!("{other:?}"),
+    }
+    running.stop().await.unwrap();
+}
+
+fn no_link() -> (Source, antipode_proto::link::CoordinatorLink) {
+    let (worker, coordinator): (WorkerLink, _) = pair();
+    (Source::Link(worker), coordinator)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_in_use_names_the_process() {
+    let data = tempdir().unwrap();
+    let (source, coordinator) = no_link();
+    let running = start(config(data.path(), source));
+    let _player = Player::welcome(coordinator, 1, &definition(6, false)).await;
+    let (source, _coordinator) = no_link();
+    let refused = run_with(
+        config(data.path(), source),
+        loader(),
+        std::future::pending(),
+    )
+    .await;
+    let text = refused.unwrap_err().to_string();
+    assert!(
+        text.contains(&format!("process {}", std::process::id())),
+        "{text}"
+    );
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_starts_are_refused_before_anybody_hears_of_the_worker() {
+    let data = tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let file = data.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let remote = || Source::Address("192.0.2.1:7700".into());
+    type Change = Box<dyn FnOnce(Config) -> Config>;
+    let cases: Vec<(Change, &str)> = vec![
+        (
+            Box::new(move |c| Config {
+                listen: Some(address),
+                ..c
+            }),
+            "is in use by another process",
+        ),
+        (
+            Box::new(|c| Config {
+                listen: Some("0.0.0.0:0".parse().unwrap()),
+                ..c
+            }),
+            "not a loopback address",
+        ),
+        (
+            Box::new(|c| Config {
+                listen: Some("0.0.0.0:0".parse().unwrap()),
+                insecure: true,
+                ..c
+            }),
+            "--advertise",
+        ),
+        (
+            Box::new(move |c| Config {
+                coordinator: remote(),
+                ..c
+            }),
+            "not a loopback address",
+        ),
+        (
+            Box::new(move |c| Config {
+                coordinator: Source::Address("192.0.2.1:1".into()),
+                insecure: true,
+                ..c
+            }),
+            "--listen",
+        ),
+        (
+            Box::new(|c| Config {
+                data: "/proc/nothing/here".into(),
+                ..c
+            }),
+            "cannot write to /proc/nothing/here",
+        ),
+        (
+            Box::new(move |c| Config { data: file, ..c }),
+            "cannot write to",
+        ),
+    ];
+    for (change, expected) in cases {
+        let (source, mut coordinator) = no_link();
+        let refused = run_with(
+            change(config(data.path(), source)),
+            loader(),
+            std::future::pending(),
+        )
+        .await;
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains(expected), "'{text}' instead of '{expected}'");
+        assert_eq!(coordinator.receive.recv().await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_cluster_is_refused_by_name() {
+    let data = tempdir().unwrap();
+    let definition = definition(6, false);
+    let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+    script.level(1).await;
+    running.stop().await.unwrap();
+    let (source, coordinator) = no_link();
+    let running = start(config(data.path(), source));
+    let mut coordinator = coordinator;
+    let registered = coordinator.receive.recv().await;
+    assert!(
+        matches!(registered, Some(FromWorker::Register { cluster: Some(ref name), .. }) if name == "cluster")
+    );
+    let (heartbeat, lease) = (Duration::from_secs(1), Duration::from_secs(9));
+    let welcome = ToWorker::Welcome {
+        worker: WorkerId(1),
+        cluster: "elsewhere".into(),
+        heartbeat,
+        lease,
+    };
+    coordinator.send.send(welcome).unwrap();
+    let text = ended(running.task).await.unwrap_err().to_string();
+    assert!(
+        text.contains("cluster cluster") && text.contains("cluster elsewhere"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_was_not_opened_is_a_failure() {
+    let data = tempdir().unwrap();
+    let (running, mut script) = embedded(data.path(), &definition(6, false), 1 << 30).await;
+    let (job, task) = (
+        antipode_ids::JobId(99),
+        Task::Expand {
+            level: 1,
+            shard: ShardId(0),
+        },
+    );
+    let attempt = Attempt {
+        epoch: 1,
+        counter: 1,
+    };
+    script.players[0].say(ToWorker::Lease {
+        job,
+        task,
+        attempt,
+        inputs: vec![],
+        consume: false,
+    });
+    assert!(
+        matches!(script.players[0].hear().await, FromWorker::Failed { job: failed, .. } if failed == job)
+    );
+    running.stop().await.unwrap();
+}
+
+#[test]
+fn a_kernel_is_found_for_every_processor() {
+    assert_eq!(KernelChoice::Portable.resolve().unwrap(), "portable");
+    assert!(["portable", "avx2", "avx512"].contains(&KernelChoice::Auto.resolve().unwrap()));
+}

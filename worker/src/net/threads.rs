@@ -19,8 +19,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 /// What the housekeeper is told.
 pub enum Chore {
-    Load { job: JobId, definition: Arc<JobDefinition> },
-    Close { job: JobId, keep: bool },
+    Load {
+        job: JobId,
+        definition: Arc<JobDefinition>,
+    },
+    Close {
+        job: JobId,
+        keep: bool,
+    },
 }
 
 /// Starts the compute thread; it ends when the sender is dropped.
@@ -38,7 +44,13 @@ pub fn compute(
             let engine_time = start.elapsed();
             artifacts.unreserve(lease.0);
             let (result, lost) = (finished.result, finished.lost);
-            let event = Event::Computed { lease, result, engine_time, fetched_bytes, lost };
+            let event = Event::Computed {
+                lease,
+                result,
+                engine_time,
+                fetched_bytes,
+                lost,
+            };
             // Nobody listens only while the worker ends.
             let _ = events.send(Happened::Event(event));
         }
@@ -59,7 +71,8 @@ pub fn housekeeping(
             match chore {
                 Chore::Close { job, keep } => artifacts.close_job(job, keep),
                 Chore::Load { job, definition } => {
-                    let loaded = pool.install(|| catch_unwind(AssertUnwindSafe(|| loader(&definition))));
+                    let loaded =
+                        pool.install(|| catch_unwind(AssertUnwindSafe(|| loader(&definition))));
                     let result = match loaded {
                         Ok(Ok(engine)) => {
                             artifacts.open_job(job, &definition.fingerprint, engine);
@@ -80,5 +93,8 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     std::thread::Builder::new()
         .name(name.into())
         .spawn(body)
-        .map_err(|error| StartError::Threads { threads: 1, reason: error.to_string() })
+        .map_err(|error| StartError::Threads {
+            threads: 1,
+            reason: error.to_string(),
+        })
 }

@@ -17,7 +17,11 @@ pub struct Key {
 impl Key {
     pub fn new(task: &Task, lease: LeaseId) -> Key {
         let (level, shard) = place_in_line(task);
-        Key { level, shard, lease }
+        Key {
+            level,
+            shard,
+            lease,
+        }
     }
 }
 

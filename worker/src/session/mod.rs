@@ -46,15 +46,32 @@ pub enum Event {
     Disconnected,
     Message(ToWorker),
     /// A lease arrived; `known`: the answer, if its artifacts are held already.
-    Leased { job: JobId, task: Task, attempt: Attempt, inputs: Vec<Input>, consume: bool, known: Option<TaskOutput> },
+    Leased {
+        job: JobId,
+        task: Task,
+        attempt: Attempt,
+        inputs: Vec<Input>,
+        consume: bool,
+        known: Option<TaskOutput>,
+    },
     /// The engine of a job is there, or why it is not.
-    Loaded { job: JobId, result: Result<(), Failure> },
+    Loaded {
+        job: JobId,
+        result: Result<(), Failure>,
+    },
     /// The inputs of a lease are in memory.
-    Prepared { lease: LeaseId },
+    Prepared {
+        lease: LeaseId,
+    },
     /// Memory is short now, because of other tasks.
-    Crowded { lease: LeaseId },
+    Crowded {
+        lease: LeaseId,
+    },
     /// The inputs of a lease cannot be had, or it can never fit.
-    Unprepared { lease: LeaseId, failure: Failure },
+    Unprepared {
+        lease: LeaseId,
+        failure: Failure,
+    },
     /// The compute thread is through with a lease.
     Computed {
         lease: LeaseId,
@@ -64,12 +81,23 @@ pub enum Event {
         /// Used up, although it failed.
         lost: Vec<ArtifactName>,
     },
-    Persisted { names: Vec<ArtifactName>, bytes: u64 },
+    Persisted {
+        names: Vec<ArtifactName>,
+        bytes: u64,
+    },
     /// The disk did not take them; they are still held.
-    NotPersisted { names: Vec<ArtifactName> },
-    Lost { names: Vec<ArtifactName>, reason: String },
+    NotPersisted {
+        names: Vec<ArtifactName>,
+    },
+    Lost {
+        names: Vec<ArtifactName>,
+        reason: String,
+    },
     /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
-    Tick { memory_bytes: u64, peak_memory_bytes: u64 },
+    Tick {
+        memory_bytes: u64,
+        peak_memory_bytes: u64,
+    },
     /// The user wants the worker to end.
     Drain,
 }
@@ -78,21 +106,47 @@ pub enum Event {
 #[derive(Debug, PartialEq)]
 pub enum Action {
     /// Say who we are, what is held, and that these leases are still here.
-    Register { running: Vec<(JobId, Task, Attempt)> },
+    Register {
+        running: Vec<(JobId, Task, Attempt)>,
+    },
     Send(FromWorker),
     /// The coordinator told who we are.
-    Join { worker: WorkerId, cluster: String },
-    Load { job: JobId, definition: Arc<JobDefinition> },
+    Join {
+        worker: WorkerId,
+        cluster: String,
+    },
+    Load {
+        job: JobId,
+        definition: Arc<JobDefinition>,
+    },
     /// Reserve memory and bring the inputs together; answered by `Prepared`, `Crowded` or `Unprepared`.
     /// `alone`: no other task is prepared or computing, so `Crowded` would be no answer.
-    Prepare { lease: LeaseId, job: JobId, task: Task, inputs: Vec<Input>, consume: bool, alone: bool },
+    Prepare {
+        lease: LeaseId,
+        job: JobId,
+        task: Task,
+        inputs: Vec<Input>,
+        consume: bool,
+        alone: bool,
+    },
     /// Hand a prepared lease to the compute thread.
-    Compute { lease: LeaseId },
+    Compute {
+        lease: LeaseId,
+    },
     /// Give up a lease that is not computing.
-    Forget { lease: LeaseId },
-    Persist { names: Vec<ArtifactName> },
-    Release { names: Vec<ArtifactName> },
-    Close { job: JobId, keep: bool },
+    Forget {
+        lease: LeaseId,
+    },
+    Persist {
+        names: Vec<ArtifactName>,
+    },
+    Release {
+        names: Vec<ArtifactName>,
+    },
+    Close {
+        job: JobId,
+        keep: bool,
+    },
     /// The worker is done; what was sent before must still get out.
     Exit(Exit),
 }
@@ -110,7 +164,10 @@ pub enum Exit {
 enum Connection {
     Away,
     Registering,
-    Registered { heartbeat: Duration, lease: Duration },
+    Registered {
+        heartbeat: Duration,
+        lease: Duration,
+    },
 }
 
 #[derive(Debug)]
@@ -220,14 +277,35 @@ impl Session {
         match event {
             Event::Connected => {
                 self.connection = Connection::Registering;
-                let running =
-                    self.leases.values().map(|lease| (lease.job, lease.task.clone(), lease.attempt)).collect();
+                let running = self
+                    .leases
+                    .values()
+                    .map(|lease| (lease.job, lease.task.clone(), lease.attempt))
+                    .collect();
                 actions.push(Action::Register { running });
             }
             Event::Disconnected => self.connection = Connection::Away,
             Event::Message(message) => self.hear(now, message, actions),
-            Event::Leased { job, task, attempt, inputs, consume, known } => {
-                self.lease(Lease { job, task, attempt, inputs, consume, stage: Stage::Waiting }, known, actions);
+            Event::Leased {
+                job,
+                task,
+                attempt,
+                inputs,
+                consume,
+                known,
+            } => {
+                self.lease(
+                    Lease {
+                        job,
+                        task,
+                        attempt,
+                        inputs,
+                        consume,
+                        stage: Stage::Waiting,
+                    },
+                    known,
+                    actions,
+                );
             }
             Event::Loaded { job, result } => self.loaded(job, result, actions),
             Event::Prepared { lease } => self.set_stage(lease, Stage::Ready),
@@ -238,16 +316,29 @@ impl Session {
                     self.uncrowd();
                 }
             }
-            Event::Computed { lease, result, engine_time, fetched_bytes, lost } => {
+            Event::Computed {
+                lease,
+                result,
+                engine_time,
+                fetched_bytes,
+                lost,
+            } => {
                 self.computed(lease, result, engine_time, fetched_bytes, lost, actions);
             }
-            Event::Persisted { names, bytes } => self.say(FromWorker::Durable { names, bytes }, actions),
+            Event::Persisted { names, bytes } => {
+                self.say(FromWorker::Durable { names, bytes }, actions)
+            }
             Event::NotPersisted { names } => {
-                let (_, waiting) = self.retry_persist.get_or_insert((now + RETRY_PERSIST, Vec::new()));
+                let (_, waiting) = self
+                    .retry_persist
+                    .get_or_insert((now + RETRY_PERSIST, Vec::new()));
                 waiting.extend(names);
             }
             Event::Lost { names, reason } => self.say(FromWorker::Lost { names, reason }, actions),
-            Event::Tick { memory_bytes, peak_memory_bytes } => {
+            Event::Tick {
+                memory_bytes,
+                peak_memory_bytes,
+            } => {
                 self.tick(now, memory_bytes, peak_memory_bytes, actions);
             }
             Event::Drain => self.draining = true,
@@ -256,13 +347,22 @@ impl Session {
 
     fn hear(&mut self, now: Instant, message: ToWorker, actions: &mut Vec<Action>) {
         match message {
-            ToWorker::Welcome { worker, cluster, heartbeat, lease } => {
+            ToWorker::Welcome {
+                worker,
+                cluster,
+                heartbeat,
+                lease,
+            } => {
                 self.connection = Connection::Registered { heartbeat, lease };
                 self.lease_time = lease;
                 self.heartbeat_at = now;
                 self.resume_at = now;
                 actions.push(Action::Join { worker, cluster });
-                actions.extend(std::mem::take(&mut self.outbox).into_iter().map(Action::Send));
+                actions.extend(
+                    std::mem::take(&mut self.outbox)
+                        .into_iter()
+                        .map(Action::Send),
+                );
             }
             ToWorker::Refused { reason } => {
                 self.exited = true;
@@ -274,21 +374,48 @@ impl Session {
                     open.fingerprint == *fingerprint && !matches!(open.engine, Engine::Broken(_))
                 });
                 if !known {
-                    self.jobs.insert(job, Job { fingerprint: fingerprint.clone(), engine: Engine::Loading });
+                    self.jobs.insert(
+                        job,
+                        Job {
+                            fingerprint: fingerprint.clone(),
+                            engine: Engine::Loading,
+                        },
+                    );
                     actions.push(Action::Load { job, definition });
                 }
             }
-            ToWorker::Lease { job, task, attempt, inputs, consume } => {
-                self.lease(Lease { job, task, attempt, inputs, consume, stage: Stage::Waiting }, None, actions);
+            ToWorker::Lease {
+                job,
+                task,
+                attempt,
+                inputs,
+                consume,
+            } => {
+                self.lease(
+                    Lease {
+                        job,
+                        task,
+                        attempt,
+                        inputs,
+                        consume,
+                        stage: Stage::Waiting,
+                    },
+                    None,
+                    actions,
+                );
             }
             ToWorker::Revoke { attempts } => {
                 let revoked: Vec<LeaseId> = self
                     .leases
                     .iter()
-                    .filter(|(_, lease)| attempts.contains(&lease.attempt) && lease.stage != Stage::Computing)
+                    .filter(|(_, lease)| {
+                        attempts.contains(&lease.attempt) && lease.stage != Stage::Computing
+                    })
                     .map(|(key, _)| key.lease)
                     .collect();
-                revoked.into_iter().for_each(|lease| self.forget(lease, actions));
+                revoked
+                    .into_iter()
+                    .for_each(|lease| self.forget(lease, actions));
             }
             ToWorker::Release { names } => {
                 if let Some((_, waiting)) = &mut self.retry_persist {
@@ -326,11 +453,24 @@ impl Session {
         let same = |other: &Lease| other.job == lease.job && other.task == lease.task;
         if let Some(output) = known {
             let idle = |other: &Lease| same(other) && other.stage != Stage::Computing;
-            let idle = self.leases.iter().find(|(_, other)| idle(other)).map(|(key, _)| key.lease);
+            let idle = self
+                .leases
+                .iter()
+                .find(|(_, other)| idle(other))
+                .map(|(key, _)| key.lease);
             idle.into_iter().for_each(|idle| self.forget(idle, actions));
-            let Lease { job, task, attempt, .. } = lease;
+            let Lease {
+                job, task, attempt, ..
+            } = lease;
             let (engine_time, fetched_bytes) = (Duration::ZERO, 0);
-            let done = FromWorker::Done { job, task, attempt, output, engine_time, fetched_bytes };
+            let done = FromWorker::Done {
+                job,
+                task,
+                attempt,
+                output,
+                engine_time,
+                fetched_bytes,
+            };
             return self.say(done, actions);
         }
         if let Some(already) = self.leases.values_mut().find(|other| same(other)) {
@@ -363,13 +503,19 @@ impl Session {
     }
 
     fn loaded(&mut self, job: JobId, result: Result<(), Failure>, actions: &mut Vec<Action>) {
-        let Some(open) = self.jobs.get_mut(&job) else { return };
+        let Some(open) = self.jobs.get_mut(&job) else {
+            return;
+        };
         match result {
             Ok(()) => open.engine = Engine::Loaded,
             Err(failure) => {
                 open.engine = Engine::Broken(failure.clone());
-                let of_job: Vec<LeaseId> =
-                    self.leases.iter().filter(|(_, lease)| lease.job == job).map(|(key, _)| key.lease).collect();
+                let of_job: Vec<LeaseId> = self
+                    .leases
+                    .iter()
+                    .filter(|(_, lease)| lease.job == job)
+                    .map(|(key, _)| key.lease)
+                    .collect();
                 for lease in of_job {
                     if let Some(lease) = self.take(lease) {
                         self.fail(lease, failure.clone(), actions);
@@ -391,27 +537,53 @@ impl Session {
         self.uncrowd();
         if !lost.is_empty() {
             let reason = "used up by a task that failed".into();
-            self.say(FromWorker::Lost { names: lost, reason }, actions);
+            self.say(
+                FromWorker::Lost {
+                    names: lost,
+                    reason,
+                },
+                actions,
+            );
         }
         if self.orphans.contains(&lease) {
             return self.orphans.retain(|orphan| *orphan != lease);
         }
-        let Some(lease) = self.take(lease) else { return };
+        let Some(lease) = self.take(lease) else {
+            return;
+        };
         match result {
             Ok(output) => {
-                let Lease { job, task, attempt, .. } = lease;
-                let done = FromWorker::Done { job, task, attempt, output, engine_time, fetched_bytes };
+                let Lease {
+                    job, task, attempt, ..
+                } = lease;
+                let done = FromWorker::Done {
+                    job,
+                    task,
+                    attempt,
+                    output,
+                    engine_time,
+                    fetched_bytes,
+                };
                 self.say(done, actions);
             }
             Err(failure) => self.fail(lease, failure, actions),
         }
     }
 
-    fn tick(&mut self, now: Instant, memory_bytes: u64, peak_memory_bytes: u64, actions: &mut Vec<Action>) {
+    fn tick(
+        &mut self,
+        now: Instant,
+        memory_bytes: u64,
+        peak_memory_bytes: u64,
+        actions: &mut Vec<Action>,
+    ) {
         if let Connection::Registered { heartbeat, .. } = self.connection {
             if now >= self.heartbeat_at {
                 self.heartbeat_at = now + heartbeat;
-                actions.push(Action::Send(FromWorker::Heartbeat { memory_bytes, peak_memory_bytes }));
+                actions.push(Action::Send(FromWorker::Heartbeat {
+                    memory_bytes,
+                    peak_memory_bytes,
+                }));
             }
         }
         if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at)
@@ -434,7 +606,12 @@ impl Session {
         if !self.may_start(now) {
             return;
         }
-        let count = |stages: &[Stage]| self.leases.values().filter(|l| stages.contains(&l.stage)).count();
+        let count = |stages: &[Stage]| {
+            self.leases
+                .values()
+                .filter(|l| stages.contains(&l.stage))
+                .count()
+        };
         let mut computing = count(&[Stage::Computing]) + self.orphans.len();
         let mut ahead = count(&[Stage::Preparing, Stage::Ready]);
         for (key, lease) in &mut self.leases {
@@ -451,7 +628,13 @@ impl Session {
             }
             let alone = computing + ahead == 0;
             let turn = lease.stage == Stage::Waiting || (lease.stage == Stage::Crowded && alone);
-            let loaded = matches!(self.jobs.get(&lease.job), Some(Job { engine: Engine::Loaded, .. }));
+            let loaded = matches!(
+                self.jobs.get(&lease.job),
+                Some(Job {
+                    engine: Engine::Loaded,
+                    ..
+                })
+            );
             if !turn || !loaded {
                 // What is crowded out keeps its place in the line: smaller tasks behind it must not
                 // take the memory it waits for.
@@ -475,20 +658,40 @@ impl Session {
 
     /// Ends a draining worker as soon as nothing computes any more.
     fn finish(&mut self, actions: &mut Vec<Action>) {
-        let computing = self.leases.values().any(|lease| lease.stage == Stage::Computing);
+        let computing = self
+            .leases
+            .values()
+            .any(|lease| lease.stage == Stage::Computing);
         if !self.draining || computing || !self.orphans.is_empty() {
             return;
         }
         let leases: Vec<LeaseId> = self.keys.keys().copied().collect();
-        leases.into_iter().for_each(|lease| self.forget(lease, actions));
-        self.say(FromWorker::Leaving { reason: "the worker was asked to end".into() }, actions);
+        leases
+            .into_iter()
+            .for_each(|lease| self.forget(lease, actions));
+        self.say(
+            FromWorker::Leaving {
+                reason: "the worker was asked to end".into(),
+            },
+            actions,
+        );
         self.exited = true;
         actions.push(Action::Exit(Exit::Done));
     }
 
     fn fail(&mut self, lease: Lease, failure: Failure, actions: &mut Vec<Action>) {
-        let Lease { job, task, attempt, .. } = lease;
-        self.say(FromWorker::Failed { job, task, attempt, failure }, actions);
+        let Lease {
+            job, task, attempt, ..
+        } = lease;
+        self.say(
+            FromWorker::Failed {
+                job,
+                task,
+                attempt,
+                failure,
+            },
+            actions,
+        );
     }
 
     fn say(&mut self, message: FromWorker, actions: &mut Vec<Action>) {
@@ -500,7 +703,10 @@ impl Session {
     }
 
     fn set_stage(&mut self, lease: LeaseId, stage: Stage) {
-        let lease = self.keys.get(&lease).and_then(|key| self.leases.get_mut(key));
+        let lease = self
+            .keys
+            .get(&lease)
+            .and_then(|key| self.leases.get_mut(key));
         if let Some(lease) = lease.filter(|lease| lease.stage == Stage::Preparing) {
             lease.stage = stage;
         }
@@ -508,7 +714,11 @@ impl Session {
 
     /// Memory became free: whoever waits for it may try again.
     fn uncrowd(&mut self) {
-        for lease in self.leases.values_mut().filter(|lease| lease.stage == Stage::Crowded) {
+        for lease in self
+            .leases
+            .values_mut()
+            .filter(|lease| lease.stage == Stage::Crowded)
+        {
             lease.stage = Stage::Waiting;
         }
     }

@@ -1,1 +1,523 @@
+use super::*;
+use crate::testing::{JOB, definition, frontier_name};
+use antipode_solver_core::engine::{Certificate, Digest};
 
+const HEARTBEAT: Duration = Duration::from_secs(1);
+const LEASE: Duration = Duration::from_secs(10);
+
+struct Play {
+    session: Session,
+    now: Instant,
+}
+
+impl Play {
+    /// A worker that is registered and has a job open.
+    fn begun() -> Play {
+        let mut play = Play::new();
+        play.connect();
+        play.open();
+        play
+    }
+
+    fn new() -> Play {
+        let now = Instant::now();
+        Play {
+            session: Session::new(now),
+            now,
+        }
+    }
+
+    fn step(&mut self, event: Event) -> Vec<Action> {
+        self.session.step(self.now, event)
+    }
+
+    fn connect(&mut self) -> Vec<Action> {
+        let mut actions = self.step(Event::Connected);
+        let welcome = ToWorker::Welcome {
+            worker: WorkerId(5),
+            cluster: "c".into(),
+            heartbeat: HEARTBEAT,
+            lease: LEASE,
+        };
+        actions.extend(self.step(Event::Message(welcome)));
+        actions
+    }
+
+    fn open(&mut self) {
+        let opened = self.step(Event::Message(ToWorker::Open {
+            job: JOB,
+            definition: definition(6, false),
+        }));
+        assert!(
+            matches!(opened[..], [Action::Load { job: JOB, .. }]),
+            "{opened:?}"
+        );
+        assert_eq!(
+            self.step(Event::Loaded {
+                job: JOB,
+                result: Ok(())
+            }),
+            vec![]
+        );
+    }
+
+    fn lease(&mut self, level: Level, shard: u32, counter: u64) -> Vec<Action> {
+        self.step(leased(level, shard, counter))
+    }
+
+    fn computed(&mut self, lease: LeaseId) -> Vec<Action> {
+        self.step(Event::Computed {
+            lease,
+            result: Ok(output()),
+            engine_time: Duration::from_millis(3),
+            fetched_bytes: 9,
+            lost: vec![],
+        })
+    }
+
+    fn tick(&mut self, after: Duration) -> Vec<Action> {
+        self.now += after;
+        self.step(Event::Tick {
+            memory_bytes: 1,
+            peak_memory_bytes: 2,
+        })
+    }
+}
+
+fn task(level: Level, shard: u32) -> Task {
+    Task::Expand {
+        level,
+        shard: ShardId(shard),
+    }
+}
+
+fn attempt(counter: u64) -> Attempt {
+    Attempt { epoch: 1, counter }
+}
+
+fn leased(level: Level, shard: u32, counter: u64) -> Event {
+    let inputs = vec![Input {
+        name: frontier_name(level - 1, shard),
+        digest: Digest(1),
+        count: 1,
+        holders: vec![],
+    }];
+    let (task, attempt) = (task(level, shard), attempt(counter));
+    Event::Leased {
+        job: JOB,
+        task,
+        attempt,
+        inputs,
+        consume: false,
+        known: None,
+    }
+}
+
+fn output() -> TaskOutput {
+    TaskOutput::Expanded {
+        count: 1,
+        digest: Digest(2),
+        certificate: Certificate::default(),
+    }
+}
+
+/// The leases that are to be prepared, with their shards.
+fn prepared(actions: &[Action]) -> Vec<(LeaseId, u32)> {
+    actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Prepare {
+                lease,
+                task: Task::Expand { shard, .. },
+                ..
+            } => Some((*lease, shard.0)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn computing(actions: &[Action]) -> Vec<LeaseId> {
+    let lease = |action: &Action| match action {
+        Action::Compute { lease } => Some(*lease),
+        _ => None,
+    };
+    actions.iter().filter_map(lease).collect()
+}
+
+fn said(actions: &[Action]) -> Vec<&FromWorker> {
+    let mut messages = Vec::new();
+    for action in actions {
+        if let Action::Send(message) = action {
+            messages.push(message);
+        }
+    }
+    messages
+}
+
+#[test]
+fn a_lease_is_prepared_computed_and_reported() {
+    let mut play = Play::begun();
+    let actions = play.lease(2, 0, 1);
+    let [(lease, 0)] = prepared(&actions)[..] else {
+        panic!("{actions:?}")
+    };
+    assert_eq!(
+        play.step(Event::Prepared { lease }),
+        vec![Action::Compute { lease }]
+    );
+    let actions = play.computed(lease);
+    let done = FromWorker::Done {
+        job: JOB,
+        task: task(2, 0),
+        attempt: attempt(1),
+        output: output(),
+        engine_time: Duration::from_millis(3),
+        fetched_bytes: 9,
+    };
+    assert_eq!(actions, vec![Action::Send(done)]);
+}
+
+#[test]
+fn the_lowest_level_goes_first_and_only_a_few_are_prepared_ahead() {
+    let mut play = Play::begun();
+    let mut begun = Vec::new();
+    for (k, (level, shard)) in [(3, 0), (3, 1), (3, 2), (3, 3), (3, 4), (2, 9), (2, 5)]
+        .into_iter()
+        .enumerate()
+    {
+        begun.extend(prepared(&play.lease(level, shard, k as u64)));
+    }
+    // The first four were begun as they came; no more than that are prepared at once.
+    assert_eq!(
+        begun.iter().map(|(_, shard)| *shard).collect::<Vec<_>>(),
+        [0, 1, 2, 3]
+    );
+    let mut actions = play.step(Event::Prepared { lease: begun[2].0 });
+    assert_eq!(computing(&actions), [begun[2].0]);
+    // A place is free: now the lowest level, then the lowest shard.
+    assert_eq!(
+        prepared(&actions).iter().map(|p| p.1).collect::<Vec<_>>(),
+        [5]
+    );
+    let next = prepared(&actions)[0].0;
+    play.step(Event::Prepared { lease: begun[1].0 });
+    play.step(Event::Prepared { lease: begun[0].0 });
+    play.step(Event::Prepared { lease: next });
+    actions = play.computed(begun[2].0);
+    assert_eq!(computing(&actions), [next], "level 2 goes before level 3");
+}
+
+#[test]
+fn what_is_crowded_out_is_tried_again_when_memory_is_free_and_alone_at_last() {
+    let mut play = Play::begun();
+    let first = prepared(&play.lease(2, 0, 1))[0].0;
+    let second = prepared(&play.lease(2, 1, 2))[0].0;
+    play.step(Event::Prepared { lease: first });
+    assert_eq!(play.step(Event::Crowded { lease: second }), vec![]);
+    assert_eq!(prepared(&play.lease(2, 2, 3)), [], "nobody overtakes it");
+    let actions = play.computed(first);
+    assert_eq!(prepared(&actions)[0], (second, 1));
+    let alone = |actions: &[Action]| {
+        actions
+            .iter()
+            .any(|action| matches!(action, Action::Prepare { alone: true, .. }))
+    };
+    assert!(alone(&actions), "{actions:?}");
+}
+
+#[test]
+fn a_newer_attempt_of_the_same_task_takes_over() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared { lease });
+    assert_eq!(play.lease(2, 0, 4), vec![]);
+    assert_eq!(
+        play.lease(2, 0, 3),
+        vec![],
+        "an old one that comes late changes nothing"
+    );
+    let actions = play.computed(lease);
+    assert!(
+        matches!(
+            said(&actions)[..],
+            [FromWorker::Done {
+                attempt: Attempt { counter: 4, .. },
+                ..
+            }]
+        ),
+        "{actions:?}"
+    );
+}
+
+#[test]
+fn what_is_known_is_answered_at_once() {
+    let mut play = Play::begun();
+    let Event::Leased {
+        job,
+        task,
+        attempt,
+        inputs,
+        consume,
+        ..
+    } = leased(2, 0, 8)
+    else {
+        unreachable!()
+    };
+    let known = Some(output());
+    let actions = play.step(Event::Leased {
+        job,
+        task,
+        attempt,
+        inputs,
+        consume,
+        known,
+    });
+    assert!(matches!(
+        said(&actions)[..],
+        [FromWorker::Done {
+            attempt: Attempt { counter: 8, .. },
+            ..
+        }]
+    ));
+    assert_eq!(prepared(&actions), []);
+}
+
+#[test]
+fn what_is_done_while_the_coordinator_is_away_is_said_after_the_welcome() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.lease(2, 1, 2);
+    play.step(Event::Prepared { lease });
+    play.step(Event::Disconnected);
+    assert_eq!(play.computed(lease), vec![]);
+    let actions = play.connect();
+    let Action::Register { running } = &actions[0] else {
+        panic!("{actions:?}")
+    };
+    assert_eq!(*running, [(JOB, task(2, 1), attempt(2))]);
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Done { .. }]),
+        "{actions:?}"
+    );
+    // The job need not be loaded again.
+    let opened = Event::Message(ToWorker::Open {
+        job: JOB,
+        definition: definition(6, false),
+    });
+    assert_eq!(play.step(opened), vec![]);
+}
+
+#[test]
+fn without_contact_nothing_is_started_once_the_lease_time_is_over() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Disconnected);
+    play.tick(LEASE / 2);
+    assert_eq!(
+        computing(&play.step(Event::Prepared { lease })),
+        [lease],
+        "the lease still holds"
+    );
+    let other = prepared(&play.lease(2, 1, 2))[0].0;
+    play.tick(LEASE / 2);
+    assert_eq!(play.step(Event::Prepared { lease: other }), vec![]);
+    assert_eq!(
+        computing(&play.connect()),
+        [other],
+        "the coordinator is back"
+    );
+}
+
+#[test]
+fn after_a_standstill_the_coordinator_may_speak_first() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.now += LEASE;
+    assert_eq!(
+        play.step(Event::Prepared { lease }),
+        vec![],
+        "the process stood still for a lease time"
+    );
+    let revoke = ToWorker::Revoke {
+        attempts: vec![attempt(1)],
+    };
+    assert_eq!(
+        play.step(Event::Message(revoke)),
+        vec![Action::Forget { lease }]
+    );
+    let again = play.lease(2, 1, 2);
+    assert_eq!(again, vec![]);
+    let actions = play.tick(HEARTBEAT);
+    assert_eq!(
+        prepared(&actions).len(),
+        1,
+        "after a heartbeat it goes on: {actions:?}"
+    );
+}
+
+#[test]
+fn what_runs_is_not_revoked_and_a_closed_job_is_forgotten() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared { lease });
+    let waiting = prepared(&play.lease(2, 1, 2))[0].0;
+    let revoke = ToWorker::Revoke {
+        attempts: vec![attempt(1), attempt(2)],
+    };
+    assert_eq!(
+        play.step(Event::Message(revoke)),
+        vec![Action::Forget { lease: waiting }]
+    );
+    let close = play.step(Event::Message(ToWorker::Close {
+        job: JOB,
+        keep: false,
+    }));
+    assert_eq!(
+        close,
+        vec![Action::Close {
+            job: JOB,
+            keep: false
+        }]
+    );
+    assert_eq!(
+        play.computed(lease),
+        vec![],
+        "nobody wants the result any more"
+    );
+    let actions = play.lease(2, 2, 3);
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Failed { .. }]),
+        "{actions:?}"
+    );
+}
+
+#[test]
+fn an_index_that_cannot_be_loaded_fails_its_leases() {
+    let mut play = Play::new();
+    play.connect();
+    let definition = definition(6, false);
+    play.step(Event::Message(ToWorker::Open {
+        job: JOB,
+        definition,
+    }));
+    assert_eq!(play.lease(2, 0, 1), vec![], "it waits for the engine");
+    let failure = Failure::Other("damaged".into());
+    let actions = play.step(Event::Loaded {
+        job: JOB,
+        result: Err(failure.clone()),
+    });
+    let failed = |counter, shard| {
+        let (job, task, attempt) = (JOB, task(2, shard), attempt(counter));
+        Action::Send(FromWorker::Failed {
+            job,
+            task,
+            attempt,
+            failure: failure.clone(),
+        })
+    };
+    assert_eq!(actions, vec![failed(1, 0)]);
+    assert_eq!(play.lease(2, 1, 2), vec![failed(2, 1)]);
+}
+
+#[test]
+fn a_failed_task_tells_what_it_used_up() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared { lease });
+    let lost = vec![frontier_name(1, 0)];
+    let failure = Failure::Violated("law".into());
+    let (engine_time, fetched_bytes) = (Duration::ZERO, 0);
+    let result = Err(failure);
+    let actions = play.step(Event::Computed {
+        lease,
+        result,
+        engine_time,
+        fetched_bytes,
+        lost,
+    });
+    assert!(
+        matches!(
+            said(&actions)[..],
+            [FromWorker::Lost { .. }, FromWorker::Failed { .. }]
+        ),
+        "{actions:?}"
+    );
+}
+
+#[test]
+fn heartbeats_come_as_often_as_they_are_wanted() {
+    let mut play = Play::begun();
+    let beats = (0..40)
+        .filter(|_| !play.tick(Duration::from_millis(100)).is_empty())
+        .count();
+    assert_eq!(beats, 4);
+}
+
+#[test]
+fn draining_finishes_what_runs_and_says_that_it_leaves() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    let waiting = prepared(&play.lease(2, 1, 2))[0].0;
+    play.step(Event::Prepared { lease });
+    assert_eq!(play.step(Event::Drain), vec![]);
+    assert_eq!(
+        play.step(Event::Prepared { lease: waiting }),
+        vec![],
+        "nothing new is begun"
+    );
+    let actions = play.computed(lease);
+    assert!(
+        matches!(
+            actions[..],
+            [
+                Action::Send(FromWorker::Done { .. }),
+                Action::Forget { .. },
+                Action::Send(FromWorker::Leaving { .. }),
+                Action::Exit(Exit::Done)
+            ]
+        ),
+        "{actions:?}"
+    );
+    assert_eq!(play.tick(HEARTBEAT), vec![], "and then it is silent");
+}
+
+#[test]
+fn a_refusal_ends_the_worker() {
+    let mut play = Play::new();
+    play.step(Event::Connected);
+    let refused = Event::Message(ToWorker::Refused {
+        reason: "no".into(),
+    });
+    assert_eq!(
+        play.step(refused),
+        vec![Action::Exit(Exit::Refused {
+            reason: "no".into()
+        })]
+    );
+}
+
+#[test]
+fn what_the_disk_did_not_take_is_tried_again() {
+    let mut play = Play::begun();
+    let names = vec![frontier_name(1, 0), frontier_name(1, 1)];
+    play.step(Event::NotPersisted {
+        names: names.clone(),
+    });
+    play.step(Event::Message(ToWorker::Release {
+        names: vec![names[1]],
+    }));
+    let persists = |actions: Vec<Action>| {
+        actions
+            .into_iter()
+            .find(|a| matches!(a, Action::Persist { .. }))
+    };
+    assert_eq!(persists(play.tick(RETRY_PERSIST / 2)), None);
+    let again = persists(play.tick(RETRY_PERSIST));
+    assert_eq!(
+        again,
+        Some(Action::Persist {
+            names: vec![names[0]]
+        })
+    );
+    assert_eq!(persists(play.tick(RETRY_PERSIST)), None, "once");
+}

@@ -6,7 +6,7 @@ use super::worker::{SimWorker, compute};
 use antipode_coordinator_core::record::{JobRecord, Phase, Record, Stored, StoredJob};
 use antipode_coordinator_core::{
     Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report,
-    RequestId, check,
+    RequestId, Submission, check,
 };
 use antipode_ids::JobId;
 use antipode_solver_core::job::Keep;
@@ -199,13 +199,15 @@ impl Cluster {
     pub fn submit(&mut self, key: &str, record: &JobRecord, fresh: bool) -> Reply {
         let request = self.request();
         let (definition, roots) = (record.definition.clone(), record.roots.clone());
-        self.step(Event::Submit {
+        let key = key.into();
+        let submission = Submission {
             request,
-            key: key.into(),
+            key,
             fresh,
             definition,
             roots,
-        });
+        };
+        self.step(Event::Submit(Box::new(submission)));
         self.replies
             .remove(&request)
             .expect("a submission is answered at once")
@@ -331,7 +333,7 @@ impl Cluster {
             0..=1 => self.fault(at),
             2 => self.client_acts(job),
             3..=4 if self.rng.random_bool(0.1) => self.restart_coordinator(),
-            5..=9 => _ = self.store.flush(3),
+            5..=9 => self.store.flush(3),
             _ => self.work(at),
         }
     }
@@ -426,8 +428,7 @@ impl Cluster {
             }
             3 => worker.damage(&mut self.rng),
             _ => {
-                if connection.is_some() && !worker.frozen {
-                    let connection = connection.unwrap();
+                if let Some(connection) = connection.filter(|_| !worker.frozen) {
                     self.step(Event::Report {
                         connection,
                         report: Report::Leaving {
