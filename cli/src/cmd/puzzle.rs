@@ -160,8 +160,8 @@ impl Size {
         let degree = puzzle.degree();
         let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
         let natural: Vec<u16> = (0..=u16::MAX).take(degree).collect();
-        let order = match Chain::build(degree, &moves, &natural, None) {
-            Ok(chain) => chain.order(),
+        let chain = match Chain::build(degree, &moves, &natural, None) {
+            Ok(chain) => chain,
             Err(error) => {
                 return Size {
                     group_order: None,
@@ -171,7 +171,7 @@ impl Size {
             }
         };
         let counted = match puzzle.roots() {
-            [root] => colouring::count_states(degree, &moves, root, &order)
+            [root] => colouring::count_states(&chain, &moves, root)
                 .map(|count| (count.states.map(|n| n.to_string()), count.proof))
                 .map_err(|error| error.to_string()),
             // Several roots may share an orbit: only the index knows.
@@ -182,7 +182,7 @@ impl Size {
         let (states, proof) =
             counted.unwrap_or_else(|error| (None, format!("not proved: {error}")));
         Size {
-            group_order: Some(order.to_string()),
+            group_order: Some(chain.order().to_string()),
             states,
             proof,
         }
