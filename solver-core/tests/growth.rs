@@ -141,7 +141,8 @@ fn first_levels_of_incomplete_rows() {
     for row in rows().iter().filter(|r| !r.complete || r.states() > SECOND_TIER_STATES) {
         let mut sum = 0;
         let depth = row.counts.iter().take_while(|&&c| { sum += c; sum <= PREFIX_STATES }).count() as u32 - 1;
-        match row.build(None, Some(depth)) {
+        let kind = Some("sparse".to_string());
+        match space::build(&row.puzzle, &LayoutOptions { kind, depth: Some(depth), ..Default::default() }) {
             Ok(def) => row.check(&def, KernelChoice::Auto, Some(depth)),
             Err(e) => panic!("{}: {e}", row.name),
         }
