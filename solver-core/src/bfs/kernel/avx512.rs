@@ -1,8 +1,8 @@
 //! The AVX-512 kernel: one `vpshufbitqmb` permutes the bits of a leaf word. Rows are those of AVX2, which
 //! measured a quarter faster than `vpermi2b` over the whole row.
 
-use super::pull::{Active, Block, Gather, block_with};
 use super::LeafTables;
+use super::pull::{Active, Block, Gather, block_with};
 
 /// Does this processor have it?
 pub(super) fn available() -> bool {
@@ -24,7 +24,9 @@ pub(super) struct Leaf<'a>(pub &'a LeafTables);
 
 #[cfg(target_arch = "x86_64")]
 impl Gather for Leaf<'_> {
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,bmi1,bmi2,popcnt,avx2")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,bmi1,bmi2,popcnt,avx2"
+    )]
     unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }

@@ -6,7 +6,10 @@
 //!   permutations ("controls"): `out bit k = in bit control[k]`;
 //! - row: every bit of the superblock comes from any other bit, one permutation an element.
 
-#![allow(unsafe_code, reason = "SIMD and unchecked table reads; every block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "SIMD and unchecked table reads; every block says why it is sound"
+)]
 
 mod avx2;
 mod avx512;
@@ -39,9 +42,7 @@ impl Kernel {
             KernelChoice::Avx2 if avx2 => Ok(Kernel::Avx2),
             KernelChoice::Avx512 if avx512 => Ok(Kernel::Avx512),
             KernelChoice::Avx2 => Err(EngineError::NoKernel("AVX2")),
-            KernelChoice::Avx512 => {
-                Err(EngineError::NoKernel("AVX-512 with BITALG"))
-            }
+            KernelChoice::Avx512 => Err(EngineError::NoKernel("AVX-512 with BITALG")),
         }
     }
 
@@ -122,18 +123,39 @@ pub(crate) fn digest_keys(words: usize) -> Vec<[u32; 4]> {
     (0..words)
         .map(|_| {
             let (a, b) = (rng.next_u64(), rng.next_u64());
-            [a as u32 | 1, (a >> 32) as u32 | 1, b as u32 | 1, (b >> 32) as u32 | 1]
+            [
+                a as u32 | 1,
+                (a >> 32) as u32 | 1,
+                b as u32 | 1,
+                (b >> 32) as u32 | 1,
+            ]
         })
         .collect()
 }
 
 impl BlockTables {
     /// Word tables. `rows[element * words + w] = w' | kappa << 16`; `controls[kappa][k]` for `k < used`.
-    pub fn leaf(kernel: Kernel, words: usize, rows: Vec<u32>, controls: &[Vec<u8>], used: u32) -> BlockTables {
+    pub fn leaf(
+        kernel: Kernel,
+        words: usize,
+        rows: Vec<u32>,
+        controls: &[Vec<u8>],
+        used: u32,
+    ) -> BlockTables {
         assert!(words <= 1023 && used <= 64 && controls.len() <= 1023);
-        assert!(rows.iter().all(|r| ((r & 0xffff) as usize) < words && ((r >> 16) as usize) < controls.len()));
-        assert!(controls.iter().all(|c| c.len() == used as usize && c.iter().all(|&b| u32::from(b) < used)));
-        let rows = rows.into_iter().map(|r| (r & 0xffff) * 8 | (r >> 16) * 64 << 16).collect();
+        assert!(
+            rows.iter()
+                .all(|r| ((r & 0xffff) as usize) < words && ((r >> 16) as usize) < controls.len())
+        );
+        assert!(
+            controls
+                .iter()
+                .all(|c| c.len() == used as usize && c.iter().all(|&b| u32::from(b) < used))
+        );
+        let rows = rows
+            .into_iter()
+            .map(|r| (r & 0xffff) * 8 | (r >> 16) * 64 << 16)
+            .collect();
         let controls: Vec<Line> = controls
             .iter()
             .map(|c| {
@@ -150,14 +172,22 @@ impl BlockTables {
             _ => Vec::new(),
         };
         let nibbles = match kernel {
-            Kernel::Portable => controls.iter().map(|c| nibble_table(c, used as usize)).collect(),
+            Kernel::Portable => controls
+                .iter()
+                .map(|c| nibble_table(c, used as usize))
+                .collect(),
             _ => Vec::new(),
         };
         BlockTables {
             words,
             masks: vec![u64::MAX >> (64 - used); words],
             keys: digest_keys(words),
-            inner: Inner::Leaf(LeafTables { rows, controls, bytes, nibbles }),
+            inner: Inner::Leaf(LeafTables {
+                rows,
+                controls,
+                bytes,
+                nibbles,
+            }),
             kernel,
         }
     }
@@ -173,7 +203,10 @@ impl BlockTables {
         }
         let (mut starts, mut pieces, mut bits) = (Vec::new(), Vec::new(), Vec::new());
         if kernel != Kernel::Portable {
-            for word in images.chunks_exact(states).flat_map(|image| image.chunks(64)) {
+            for word in images
+                .chunks_exact(states)
+                .flat_map(|image| image.chunks(64))
+            {
                 starts.push(pieces.len() as u32);
                 let mut bit = Line([0; 64]);
                 for (k, &from) in word.iter().enumerate() {
@@ -197,7 +230,13 @@ impl BlockTables {
             words,
             masks,
             keys: digest_keys(words),
-            inner: Inner::Row(RowTables { states, images, starts, pieces, bits }),
+            inner: Inner::Row(RowTables {
+                states,
+                images,
+                starts,
+                pieces,
+                bits,
+            }),
             kernel,
         }
     }
@@ -224,11 +263,12 @@ impl BlockTables {
     pub fn bytes(&self) -> u64 {
         (match &self.inner {
             Inner::Leaf(t) => {
-                t.rows.len() * 4 + t.controls.len() * 64 + t.bytes.len() * 128 + t.nibbles.len() * 2048
+                t.rows.len() * 4
+                    + t.controls.len() * 64
+                    + t.bytes.len() * 128
+                    + t.nibbles.len() * 2048
             }
-            Inner::Row(t) => {
-                t.images.len() * 2 + (t.bits.len() + t.pieces.len() * 2) * 64
-            }
+            Inner::Row(t) => t.images.len() * 2 + (t.bits.len() + t.pieces.len() * 2) * 64,
         }) as u64
     }
 }
