@@ -1,7 +1,6 @@
 //! Why a job is not moving, in a few words.
 
 use crate::event::Now;
-use crate::plan::bfs::Writing;
 use crate::record::Phase;
 use crate::state::{Coordinator, Job};
 use antipode_ids::JobId;
@@ -45,9 +44,9 @@ impl Coordinator {
                 "a task needs {needed} bytes of memory, but no worker allows more than {allowed}; start a worker with more --memory"
             );
         }
-        if let Writing::Writing { level, missing } = job.bfs.writing() {
+        if let Some(missing) = job.bfs.writing().missing() {
             return format!(
-                "a checkpoint of level {level}: {} artifacts are not on disk yet",
+                "a checkpoint: {} artifacts are not on disk yet",
                 missing.len()
             );
         }

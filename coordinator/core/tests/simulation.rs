@@ -79,16 +79,19 @@ fn restarts_of_the_coordinator_change_nothing() {
 
 #[test]
 fn pauses_keep_what_they_promise() {
+    let mut at_end = 0;
     for seed in 0..seeds() {
-        Cluster::new(
+        let mut cluster = Cluster::new(
             Plan {
                 pauses: 3,
                 ..plan(seed)
             },
             seed,
-        )
-        .run();
+        );
+        cluster.run();
+        at_end += cluster.seen.paused_at_end;
     }
+    assert!(at_end > 0, "no pause came after the last level");
 }
 
 #[test]

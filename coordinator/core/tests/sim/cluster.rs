@@ -3,6 +3,7 @@
 
 use super::toy::{Set, Toy};
 use super::worker::{SimWorker, compute};
+use antipode_coordinator_core::artifact::Artifact;
 use antipode_coordinator_core::record::{JobRecord, Phase, Record, Stored, StoredJob};
 use antipode_coordinator_core::{
     Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report,
@@ -124,6 +125,7 @@ pub struct Seen {
     pub checkpoints: u64,
     pub resumptions: u64,
     pub moved: u64,
+    pub paused_at_end: u64,
 }
 
 impl std::ops::AddAssign for Seen {
@@ -135,6 +137,7 @@ impl std::ops::AddAssign for Seen {
         self.checkpoints += other.checkpoints;
         self.resumptions += other.resumptions;
         self.moved += other.moved;
+        self.paused_at_end += other.paused_at_end;
     }
 }
 
@@ -560,23 +563,31 @@ impl Cluster {
         let stored = &self.store.stored.jobs[&job];
         assert_eq!(stored.progress.phase, state.progress().phase);
         assert_eq!(stored.progress.checkpoint, state.progress().checkpoint);
-        let lossless = self.faults == self.plan.faults;
-        if let (Phase::Paused, Some(level), true) =
-            (&state.progress().phase, state.bfs().checkpoint(), lossless)
+        if state.progress().phase != Phase::Paused || self.faults < self.plan.faults {
+            return;
+        }
+        let bfs = state.bfs();
+        let shards = 0..self.plan.toy.shards;
+        let promised: Vec<Artifact> = match (bfs.end(), bfs.checkpoint()) {
+            (Some(end), _) => shards
+                .map(|s| Artifact::frontier(end.last, s))
+                .filter(|a| a.level > 0)
+                .collect(),
+            (None, Some(level)) => shards
+                .flat_map(|s| bfs.graph().checkpoint(level, s))
+                .collect(),
+            (None, None) => Vec::new(),
+        };
+        self.seen.paused_at_end += u64::from(bfs.end().is_some());
+        for artifact in promised
+            .into_iter()
+            .filter(|&a| bfs.content(a).unwrap().0 > 0)
         {
-            for shard in 0..self.plan.toy.shards {
-                for artifact in state.bfs().graph().checkpoint(level, shard) {
-                    let empty = state.bfs().content(artifact).unwrap().0 == 0;
-                    let copies = self
-                        .workers
-                        .iter()
-                        .filter_map(|w| w.copies.get(&(job, artifact)));
-                    assert!(
-                        empty || copies.into_iter().any(|c| c.durable),
-                        "the {artifact} is not on disk"
-                    );
-                }
-            }
+            let mut copies = self
+                .workers
+                .iter()
+                .filter_map(|w| w.copies.get(&(job, artifact)));
+            assert!(copies.any(|c| c.durable), "the {artifact} is not on disk");
         }
     }
 }
