@@ -10,6 +10,7 @@
 //! ([`Source::Link`]).
 
 pub mod artifacts;
+mod beside;
 mod compute;
 mod config;
 mod delay;

@@ -2,6 +2,7 @@
 //! at once, each checked before it is used.
 
 use super::{Artifacts, Packed, Place, unpack};
+use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::gauges::Gauges;
 use antipode_ids::WorkerId;
@@ -44,6 +45,7 @@ pub struct Gatherer {
     artifacts: Arc<Artifacts>,
     gauges: Arc<Gauges>,
     pool: Arc<rayon::ThreadPool>,
+    beside: Beside,
     fetcher: Fetcher,
     /// Own number (0 until it is known): nobody fetches from himself.
     me: AtomicU64,
@@ -57,11 +59,13 @@ impl Gatherer {
         artifacts: Arc<Artifacts>,
         gauges: Arc<Gauges>,
         pool: Arc<rayon::ThreadPool>,
+        beside: Beside,
     ) -> Gatherer {
         Gatherer {
             artifacts,
             gauges,
             pool,
+            beside,
             fetcher: Fetcher::default(),
             me: AtomicU64::new(u64::MAX),
             permits: Semaphore::new(PARALLEL),
@@ -143,7 +147,7 @@ impl Gatherer {
             Place::Memory(frontier) => return Ok((frontier, 0)),
             Place::Disk => {
                 let artifacts = self.artifacts.clone();
-                let loaded = tokio::task::spawn_blocking(move || artifacts.load(name)).await;
+                let loaded = self.beside.run(move || artifacts.load(name)).await;
                 if let Ok(Some(frontier)) = loaded {
                     return Ok((frontier, 0));
                 }
@@ -214,7 +218,7 @@ impl Gatherer {
         let bytes = payload.bytes.len() as u64;
         let (shard, count, digest) = (input.name.shard, input.count, input.digest);
         let pool = self.pool.clone();
-        let checked = tokio::task::spawn_blocking(move || {
+        let checked = self.beside.run(move || {
             let frontier = unpack(geometry, count, &payload.encoding, &payload.bytes)
                 .map_err(|error| error.to_string())?;
             let found = pool.install(|| engine.digest(shard, &frontier));

@@ -1,6 +1,7 @@
 //! Serving artifacts to other workers, from memory or from disk, in their stored form.
 
 use super::{Artifacts, Packed, Place};
+use crate::beside::Beside;
 use crate::error::StartError;
 use crate::gauges::Gauges;
 use antipode_proto::data::{ArtifactSource, Opening, Payload, data_server};
@@ -14,6 +15,7 @@ use tonic::transport::server::TcpIncoming;
 
 struct Shop {
     artifacts: Arc<Artifacts>,
+    beside: Beside,
     gauges: Arc<Gauges>,
 }
 
@@ -21,10 +23,9 @@ impl ArtifactSource for Shop {
     fn open(&self, name: ArtifactName, digest: Digest) -> Opening {
         let artifacts = self.artifacts.clone();
         let gauges = self.gauges.clone();
+        let packed = self.beside.run(move || artifacts.packed(name, digest));
         Box::pin(async move {
-            let packed = tokio::task::spawn_blocking(move || artifacts.packed(name, digest))
-                .await
-                .map_err(|error| error.to_string())?;
+            let packed = packed.await.map_err(|error| error.to_string())?;
             let (count, packed) = packed
                 .ok_or_else(|| "no artifact of this name and digest is held here".to_string())?;
             Gauges::add(&gauges.served_bytes, packed.bytes.len() as u64);
@@ -62,7 +63,7 @@ impl Server {
     /// Listens on `address` (port 0: a free one) and serves from then on.
     pub async fn start(
         address: SocketAddr,
-        artifacts: Arc<Artifacts>,
+        (artifacts, beside): (Arc<Artifacts>, Beside),
         gauges: Arc<Gauges>,
     ) -> Result<Server, StartError> {
         let listener = TcpListener::bind(address)
@@ -78,7 +79,11 @@ impl Server {
             address,
             reason: error.to_string(),
         })?;
-        let service = data_server(Arc::new(Shop { artifacts, gauges }));
+        let service = data_server(Arc::new(Shop {
+            artifacts,
+            beside,
+            gauges,
+        }));
         let serving = tonic::transport::Server::builder()
             .add_service(service)
             .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));

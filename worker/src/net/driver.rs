@@ -5,6 +5,7 @@ use super::prepare::{Order, Outcome};
 use super::threads::{self, Chore};
 use crate::artifacts::fetch::{Gatherer, Inputs};
 use crate::artifacts::{Artifacts, Loss};
+use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::delay::Delay;
 use crate::error::StartError;
@@ -14,7 +15,7 @@ use crate::identity::Identity;
 use crate::session::{Action, Event, Exit, LeaseId, Session};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
-use antipode_proto::message::{ArtifactName, FromWorker, ToWorker};
+use antipode_proto::message::{FromWorker, ToWorker};
 use antipode_solver_core::job::Task;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -45,6 +46,7 @@ pub struct Parts {
     pub kernel: &'static str,
     pub memory_bytes: u64,
     pub artifacts: Arc<Artifacts>,
+    pub beside: Beside,
     pub pool: Arc<rayon::ThreadPool>,
     pub gauges: Arc<Gauges>,
     pub loader: Loader,
@@ -69,10 +71,10 @@ pub struct Driver {
     pub events: UnboundedSender<Happened>,
     /// Events that follow at once from what was just performed.
     queue: VecDeque<Event>,
-    /// What runs beside the loop and may be given up.
-    pub beside: JoinSet<()>,
-    /// What writes to disk and is waited for at the end.
-    writing: JoinSet<()>,
+    /// They run beside the loop and may be given up.
+    pub preparations: JoinSet<()>,
+    /// Making room is for one at a time.
+    pub room: Arc<tokio::sync::Mutex<()>>,
     connection: Connection,
 }
 
@@ -90,6 +92,7 @@ impl Driver {
             parts.artifacts.clone(),
             parts.gauges.clone(),
             parts.pool.clone(),
+            parts.beside.clone(),
         );
         if let Some(member) = &parts.identity.member {
             gatherer.set_me(member.worker);
@@ -102,8 +105,8 @@ impl Driver {
             ready: HashMap::new(),
             events,
             queue: VecDeque::new(),
-            beside: JoinSet::new(),
-            writing: JoinSet::new(),
+            preparations: JoinSet::new(),
+            room: Arc::default(),
             connection,
         };
         (driver, happened)
@@ -142,9 +145,8 @@ impl Driver {
                 }
             };
             self.queue.extend(event);
-            // Collect what is done, so that the sets do not grow for ever.
-            while self.writing.try_join_next().is_some() {}
-            while self.beside.try_join_next().is_some() {}
+            // Collect what is done, so that the set does not grow for ever.
+            while self.preparations.try_join_next().is_some() {}
             match self.work_off(&threads) {
                 Ok(None) => {}
                 Ok(Some(exit)) => break Ok(exit),
@@ -296,7 +298,9 @@ impl Driver {
                     self.parts.artifacts.unreserve(lease.0);
                 }
             }
-            Action::Persist { names } => self.persist(names),
+            Action::Persist { names } => {
+                let _ = threads.chores.send(Chore::Persist { names });
+            }
             Action::Release { names } => self.parts.artifacts.release(&names),
             Action::Close { job, keep } => {
                 let _ = threads.chores.send(Chore::Close { job, keep });
@@ -361,26 +365,9 @@ impl Driver {
         ));
     }
 
-    fn persist(&mut self, names: Vec<ArtifactName>) {
-        let (artifacts, events) = (self.parts.artifacts.clone(), self.events.clone());
-        self.writing.spawn_blocking(move || {
-            let say = |event| {
-                let _ = events.send(Happened::Event(event));
-            };
-            let outcome = artifacts.persist(&names, |names, bytes| say(Event::Persisted { names, bytes }));
-            if !outcome.missing.is_empty() {
-                say(Event::Lost { names: outcome.missing, reason: "it is not held here".into() });
-            }
-            if !outcome.failed.is_empty() {
-                tracing::error!(reason = %outcome.reason, "artifacts cannot be made durable; trying again later");
-                say(Event::NotPersisted { names: outcome.failed });
-            }
-        });
-    }
-
     /// Lets the last words out, and waits for what uses the disk.
     async fn end(mut self, threads: Threads) {
-        self.beside.shutdown().await;
+        self.preparations.shutdown().await;
         self.connection.finish().await;
         let Threads {
             compute,
@@ -388,12 +375,11 @@ impl Driver {
             handles,
         } = threads;
         drop((compute, chores));
-        self.writing.spawn_blocking(move || {
+        let all = self.parts.beside.run(move || {
             for handle in handles {
                 let _ = handle.join();
             }
         });
-        let all = async { while self.writing.join_next().await.is_some() {} };
         if tokio::time::timeout(END, all).await.is_err() {
             tracing::warn!("a task still computes; it is left behind");
         }

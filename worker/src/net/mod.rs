@@ -6,6 +6,7 @@ mod prepare;
 mod threads;
 
 use crate::artifacts::{Artifacts, Server, StoreError};
+use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::config::{Config, Source};
 use crate::delay::Delay;
@@ -55,19 +56,19 @@ pub(crate) async fn run_with(
     let pool = Arc::new(pool::build(config.threads)?);
     let gauges = config.gauges.clone();
     let (losses, lost) = mpsc::unbounded_channel();
+    let beside = Beside::start()?;
     let artifacts = {
         let (data, gauges) = (config.data.clone(), gauges.clone());
-        let opened = tokio::task::spawn_blocking(move || {
-            Artifacts::open(&data, config.memory_bytes, gauges, losses)
-        });
-        Arc::new(
-            opened
-                .await
-                .map_err(|error| StartError::Internal(error.to_string()))??,
-        )
+        let opened =
+            beside.run(move || Artifacts::open(&data, config.memory_bytes, gauges, losses));
+        let opened = opened.await;
+        Arc::new(opened.map_err(|error| StartError::Internal(error.to_string()))??)
     };
     let server = match listen_address(&config) {
-        Some(address) => Some(Server::start(address, artifacts.clone(), gauges.clone()).await?),
+        Some(address) => {
+            let shop = (artifacts.clone(), beside.clone());
+            Some(Server::start(address, shop, gauges.clone()).await?)
+        }
         None => None,
     };
     let address = server.as_ref().map(|server| {
@@ -83,6 +84,7 @@ pub(crate) async fn run_with(
         kernel,
         memory_bytes: config.memory_bytes,
         artifacts,
+        beside,
         pool,
         gauges: gauges.clone(),
         loader,

@@ -4,6 +4,7 @@
 use super::driver::{Driver, Happened, Ready};
 use crate::artifacts::fetch::{Gatherer, Inputs};
 use crate::artifacts::{Artifacts, Need, Wanted};
+use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::delay::Delay;
 use crate::exec;
@@ -12,6 +13,7 @@ use antipode_ids::JobId;
 use antipode_proto::message::{Failure, Input};
 use antipode_solver_core::job::Task;
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// A lease as the session wants it prepared.
 pub struct Order {
@@ -73,6 +75,8 @@ impl Driver {
             need,
             reserved,
             alone: order.alone,
+            beside: self.parts.beside.clone(),
+            turn: self.room.clone(),
             ranks: if reserved {
                 Wanted::new()
             } else {
@@ -81,7 +85,7 @@ impl Driver {
         };
         let (gatherer, events) = (self.gatherer.clone(), self.events.clone());
         let lease = order.lease;
-        self.beside.spawn(async move {
+        self.preparations.spawn(async move {
             if let Some(wait) = wait {
                 tokio::time::sleep(wait).await;
             }
@@ -100,6 +104,8 @@ struct Room {
     reserved: bool,
     alone: bool,
     ranks: Wanted,
+    beside: Beside,
+    turn: Arc<Mutex<()>>,
 }
 
 impl Room {
@@ -112,9 +118,13 @@ impl Room {
         if !self.reserved {
             let (artifacts, lease, need) = (self.artifacts.clone(), self.lease, self.need);
             let ranks = std::mem::take(&mut self.ranks);
-            let made =
-                tokio::task::spawn_blocking(move || artifacts.make_room(lease.0, need, &ranks))
-                    .await;
+            // One at a time: they would only wait for each other, on threads that others need.
+            let turn = self.turn.lock().await;
+            let made = self
+                .beside
+                .run(move || artifacts.make_room(lease.0, need, &ranks))
+                .await;
+            drop(turn);
             match made {
                 Ok(Ok(true)) => {}
                 // Whatever is left in memory is in use for a moment (served, written): the task

@@ -570,7 +570,25 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     let lease = script.lease(1, 0);
     script.players[0].say(lease);
     // Being heard is shown by the answer to what was said after it.
-    script.players[0].persist(vec![frontier_name(0, 0)]).await;
+    let (job, task) = (
+        antipode_ids::JobId(99),
+        Task::Words {
+            level: 1,
+            states: vec![],
+        },
+    );
+    let (attempt, inputs) = (script.attempt(), vec![]);
+    script.players[0].say(ToWorker::Lease {
+        job,
+        task,
+        attempt,
+        inputs,
+        consume: false,
+    });
+    assert!(matches!(
+        script.players[0].hear().await,
+        FromWorker::Failed { .. }
+    ));
     drop(script);
     exchange.stop().await;
     hold.send(()).unwrap();

@@ -1,5 +1,5 @@
-//! The two threads that are not tokio's: one computes, one task after the other, in the pool; one
-//! loads engines and tidies up jobs, in the order in which it is told.
+//! Two threads with a queue each: one computes, one task after the other, in the pool; one loads
+//! engines, makes artifacts durable and closes jobs, in the order in which it is told.
 
 use super::driver::Happened;
 use crate::artifacts::Artifacts;
@@ -8,7 +8,7 @@ use crate::error::StartError;
 use crate::exec::{self, Work};
 use crate::session::{Event, LeaseId};
 use antipode_ids::JobId;
-use antipode_proto::message::Failure;
+use antipode_proto::message::{ArtifactName, Failure};
 use antipode_solver_core::job::JobDefinition;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,6 +26,9 @@ pub enum Chore {
     Close {
         job: JobId,
         keep: bool,
+    },
+    Persist {
+        names: Vec<ArtifactName>,
     },
 }
 
@@ -73,6 +76,7 @@ pub fn housekeeping(
         for chore in receiver {
             match chore {
                 Chore::Close { job, keep } => artifacts.close_job(job, keep),
+                Chore::Persist { names } => persist(&artifacts, &names, &events),
                 Chore::Load { job, definition } => {
                     let loaded =
                         pool.install(|| catch_unwind(AssertUnwindSafe(|| loader(&definition))));
@@ -90,6 +94,25 @@ pub fn housekeeping(
         }
     })?;
     Ok((sender, thread))
+}
+
+fn persist(artifacts: &Artifacts, names: &[ArtifactName], events: &UnboundedSender<Happened>) {
+    let say = |event| {
+        let _ = events.send(Happened::Event(event));
+    };
+    let outcome = artifacts.persist(names, |names, bytes| say(Event::Persisted { names, bytes }));
+    if !outcome.missing.is_empty() {
+        say(Event::Lost {
+            names: outcome.missing,
+            reason: "it is not held here".into(),
+        });
+    }
+    if !outcome.failed.is_empty() {
+        tracing::error!(reason = %outcome.reason, "artifacts cannot be made durable; trying again later");
+        say(Event::NotPersisted {
+            names: outcome.failed,
+        });
+    }
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StartError> {
