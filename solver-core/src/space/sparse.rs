@@ -158,7 +158,7 @@ impl Sparse {
 
     fn shard_of(&self, key: &[u64]) -> u32 {
         let hash = key.iter().fold(0x5eed, |h, &w| mix(h ^ w));
-        (u128::from(hash) * u128::from(self.def.shards) >> 64) as u32
+        ((u128::from(hash) * u128::from(self.def.shards)) >> 64) as u32
     }
 
     fn labelling(&self, key: &[u64]) -> State {

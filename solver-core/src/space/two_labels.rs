@@ -23,17 +23,17 @@ impl TwoLabels {
         for chunk in 0..chunks {
             for below in 0..=n {
                 for byte in 0..256usize {
-                    let mut sum = 0u64;
-                    let mut i = below;
-                    for b in (0..8).filter(|b| byte >> b & 1 == 1) {
-                        i += 1;
-                        let c = chunk * 8 + b;
-                        sum += binomials
-                            .get(c)
-                            .and_then(|row| row.get(i))
-                            .copied()
-                            .unwrap_or(0);
-                    }
+                    let set = (0..8).filter(|b| byte >> b & 1 == 1);
+                    let sum = (below + 1..)
+                        .zip(set)
+                        .map(|(i, b)| {
+                            binomials
+                                .get(chunk * 8 + b)
+                                .and_then(|row| row.get(i))
+                                .copied()
+                                .unwrap_or(0)
+                        })
+                        .sum();
                     sums[(chunk * (n + 1) + below) * 256 + byte] = sum;
                 }
             }
@@ -63,7 +63,7 @@ impl TwoLabels {
         }
         let low = mask & mask.wrapping_neg();
         let ripple = mask.wrapping_add(low);
-        ripple | ((mask ^ ripple) >> 2) / low
+        ripple | (((mask ^ ripple) >> 2) / low)
     }
 
     /// The mask of a labelling, given at its moved positions.

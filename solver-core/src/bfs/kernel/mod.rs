@@ -154,7 +154,7 @@ impl BlockTables {
         );
         let rows = rows
             .into_iter()
-            .map(|r| (r & 0xffff) * 8 | (r >> 16) * 64 << 16)
+            .map(|r| ((r & 0xffff) * 8) | (((r >> 16) * 64) << 16))
             .collect();
         let controls: Vec<Line> = controls
             .iter()
@@ -195,10 +195,10 @@ impl BlockTables {
     /// Bit tables: `images` as in [`RowTables`].
     pub fn row(kernel: Kernel, states: usize, images: Vec<u16>) -> BlockTables {
         let words = states.div_ceil(64);
-        assert!(words <= 1023 && images.len() % states == 0);
+        assert!(words <= 1023 && images.len().is_multiple_of(states));
         assert!(images.iter().all(|&i| usize::from(i) < states));
         let mut masks = vec![u64::MAX; words];
-        if states % 64 != 0 {
+        if !states.is_multiple_of(64) {
             masks[words - 1] = (1 << (states % 64)) - 1;
         }
         let (mut starts, mut pieces, mut bits) = (Vec::new(), Vec::new(), Vec::new());
