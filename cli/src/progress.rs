@@ -6,6 +6,7 @@ use crate::render::table::LevelTable;
 use crate::render::{self, short, span};
 use crate::report;
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::space::SpaceDef;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -24,8 +25,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `states`: the number of all states where it is known, and all of them will be counted.
-    pub fn new(states: Option<&str>, json: bool) -> Progress {
+    /// Shows a job with this index; with a depth limit it may end before all states are counted.
+    pub fn new(space: &SpaceDef, depth: Option<u32>, json: bool) -> Progress {
+        let states = space.states.as_deref();
         let bar = if std::io::stderr().is_terminal() {
             ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8))
         } else {
@@ -38,7 +40,9 @@ impl Progress {
             bar,
             json,
             began: None,
-            total: states.and_then(|s| s.parse().ok()),
+            total: states
+                .filter(|_| depth.is_none())
+                .and_then(|s| s.parse().ok()),
             stalled: None,
         }
     }

@@ -55,16 +55,15 @@ fn slug(name: &str) -> String {
     let stem = Path::new(name)
         .file_name()
         .map_or(name.into(), |n| n.to_string_lossy());
-    let text: String = stem
+    let words: Vec<&str> = stem
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let text: String = words
+        .join("-")
+        .to_ascii_lowercase()
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
-        .take(40)
+        .take(30)
         .collect();
     let text = text.trim_matches('-');
     if text.is_empty() {
@@ -82,6 +81,7 @@ mod tests {
     fn a_folder_is_named_after_its_puzzle() {
         assert_eq!(slug("topspin:11,4"), "topspin-11-4");
         assert_eq!(slug("dir/My Puzzle.toml"), "my-puzzle-toml");
+        assert_eq!(slug("cube:3 --orbits corners"), "cube-3-orbits-corners");
         assert_eq!(slug("::"), "puzzle");
     }
 }

@@ -10,8 +10,16 @@ use std::time::Instant;
 /// User and system time of the process in milliseconds.
 fn cpu() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let f: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
-    (f[11].parse::<u64>().unwrap() * 10, f[12].parse::<u64>().unwrap() * 10)
+    let f: Vec<&str> = text
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    (
+        f[11].parse::<u64>().unwrap() * 10,
+        f[12].parse::<u64>().unwrap() * 10,
+    )
 }
 
 fn main() {
@@ -35,7 +43,10 @@ fn main() {
             Some(("leaf", v)) => options.max_leaf = Some(v.parse().unwrap()),
             Some(("depth", v)) => depth = Some(v.parse().unwrap()),
             Some(("samples", v)) => samples = v.parse().unwrap(),
-            Some(("threads", v)) => rayon::ThreadPoolBuilder::new().num_threads(v.parse().unwrap()).build_global().unwrap(),
+            Some(("threads", v)) => rayon::ThreadPoolBuilder::new()
+                .num_threads(v.parse().unwrap())
+                .build_global()
+                .unwrap(),
             _ => panic!("unknown"),
         }
     }
@@ -43,16 +54,36 @@ fn main() {
     let puzzle = resolve(&args[1], &puzzle_options).unwrap();
     let t = Instant::now();
     let def = space::build(&puzzle, &options).unwrap();
-    eprintln!("build {:?} {} states {:?} shards {} body {}", t.elapsed(), def.layout, def.states, def.shards, def.body.len());
+    eprintln!(
+        "build {:?} {} states {:?} shards {} body {}",
+        t.elapsed(),
+        def.layout,
+        def.states,
+        def.shards,
+        def.body.len()
+    );
     let t = Instant::now();
     let engine = Engine::load(&puzzle, &def, kernel).unwrap();
-    eprintln!("load {:?} tables {} kernel {}", t.elapsed(), engine.table_bytes(), engine.kernel());
+    eprintln!(
+        "load {:?} tables {} kernel {}",
+        t.elapsed(),
+        engine.table_bytes(),
+        engine.kernel()
+    );
     let t = Instant::now();
     let mut last = t;
     let mut used = cpu();
     let known = def.states.and_then(|s| s.parse().ok());
     let (levels, _) = enumerate(&engine, depth, known, samples, |l| {
-        println!("{} {} {} {:.1}ms user {} sys {}", l.level, l.count, l.digest, last.elapsed().as_secs_f64() * 1e3, cpu().0 - used.0, cpu().1 - used.1);
+        println!(
+            "{} {} {} {:.1}ms user {} sys {}",
+            l.level,
+            l.count,
+            l.digest,
+            last.elapsed().as_secs_f64() * 1e3,
+            cpu().0 - used.0,
+            cpu().1 - used.1
+        );
         last = Instant::now();
         used = cpu();
     })

@@ -23,7 +23,9 @@ impl fmt::Display for ShardId {
 
 /// Content digest of a set of states of one shard, or of a whole level (the wrapping sum of its
 /// shards' digests). It depends on the index layout alone: not on kernel, encoding or threads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Digest(pub u128);
 
 impl Digest {
@@ -113,8 +115,14 @@ pub struct Engine {
 
 impl Engine {
     /// Checks `def` completely against `puzzle` and builds the tables.
-    pub fn load(puzzle: &Puzzle, def: &SpaceDef, kernel: KernelChoice) -> Result<Engine, EngineError> {
-        Ok(Engine { inner: crate::space::load(puzzle, def, kernel)? })
+    pub fn load(
+        puzzle: &Puzzle,
+        def: &SpaceDef,
+        kernel: KernelChoice,
+    ) -> Result<Engine, EngineError> {
+        Ok(Engine {
+            inner: crate::space::load(puzzle, def, kernel)?,
+        })
     }
 
     /// `chain`, `product`, `table` or `sparse`.

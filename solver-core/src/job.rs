@@ -49,7 +49,11 @@ pub enum Task {
     /// Frontier and visited set of level 0 need no input and no task.
     Expand { level: Level, shard: ShardId },
     /// The lexicographically smallest `limit` states of frontier(`level`, `shard`).
-    Smallest { level: Level, shard: ShardId, limit: u32 },
+    Smallest {
+        level: Level,
+        shard: ShardId,
+        limit: u32,
+    },
     /// The lexicographically least shortest words of these states, all at distance `level`.
     Words { level: Level, states: Vec<State> },
 }
@@ -57,8 +61,16 @@ pub enum Task {
 /// What a task returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskOutput {
-    Expanded { count: u64, digest: Digest, certificate: Certificate },
-    Smallest { states: Vec<State> },
+    Expanded {
+        count: u64,
+        digest: Digest,
+        certificate: Certificate,
+    },
+    Smallest {
+        states: Vec<State>,
+    },
     /// One entry a state: the word as generator numbers, or why there is none.
-    Words { words: Vec<Result<Vec<u16>, String>> },
+    Words {
+        words: Vec<Result<Vec<u16>, String>>,
+    },
 }

@@ -8,6 +8,26 @@
 //! `(a*b)[i] = a[b[i]]`. A state is a labelling `s` of positions; the move `p` takes `s` to
 //! `s*p`, that is `new[i] = s[p[i]]`. A word is applied from left to right. Every generator
 //! costs 1: the metric is the generator list.
+//!
+//! # Counting a graph
+//!
+//! ```
+//! use antipode_solver_core::bfs::enumerate::enumerate;
+//! use antipode_solver_core::engine::{Engine, KernelChoice};
+//! use antipode_solver_core::puzzle::{PuzzleOptions, resolve};
+//! use antipode_solver_core::space::{self, LayoutOptions};
+//!
+//! let puzzle = resolve("topspin:8,4", &PuzzleOptions::default())?;
+//! // The group's order, a verified stabiliser chain and the layout of the index, computed once.
+//! let index = space::build(&puzzle, &LayoutOptions::default())?;
+//! assert_eq!(index.states.as_deref(), Some("40320"));
+//! let engine = Engine::load(&puzzle, &index, KernelChoice::Auto)?;
+//! // Level by level; ten states a task are certified with plain permutations.
+//! let (levels, _last) = enumerate(&engine, None, None, 10, |_| ())?;
+//! assert_eq!(levels.len() - 1, 22);
+//! assert_eq!(levels.iter().map(|l| l.count).sum::<u64>(), 40_320);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bfs;
 pub mod engine;

@@ -15,7 +15,11 @@ pub enum PermError {
     #[error("entry {at} is {value}, but the {len} entries must be the numbers 0..{len}")]
     OutOfRange { at: usize, value: u64, len: usize },
     #[error("entry {at} is {value}, which entry {before} has already")]
-    Repeated { at: usize, value: u64, before: usize },
+    Repeated {
+        at: usize,
+        value: u64,
+        before: usize,
+    },
     #[error("{len} points; at most 65,535 are supported")]
     TooLong { len: usize },
 }
@@ -41,7 +45,11 @@ impl Perm {
             }
             let first = before[value as usize];
             if first != usize::MAX {
-                return Err(PermError::Repeated { at, value, before: first });
+                return Err(PermError::Repeated {
+                    at,
+                    value,
+                    before: first,
+                });
             }
             before[value as usize] = at;
             out.push(value as u16);
@@ -56,7 +64,11 @@ impl Perm {
         for cycle in cycles {
             for (k, &c) in cycle.iter().enumerate() {
                 if usize::from(c) >= n {
-                    return Err(PermError::OutOfRange { at: k, value: c.into(), len: n });
+                    return Err(PermError::OutOfRange {
+                        at: k,
+                        value: c.into(),
+                        len: n,
+                    });
                 }
                 images[usize::from(c)] = u64::from(cycle[(k + 1) % cycle.len()]);
             }
@@ -194,11 +206,19 @@ mod tests {
     fn a_list_that_is_no_permutation_is_named() {
         assert_eq!(
             Perm::from_images(&[0u16, 0, 1]),
-            Err(PermError::Repeated { at: 1, value: 0, before: 0 })
+            Err(PermError::Repeated {
+                at: 1,
+                value: 0,
+                before: 0
+            })
         );
         assert_eq!(
             Perm::from_images(&[0u16, 3, 1]),
-            Err(PermError::OutOfRange { at: 1, value: 3, len: 3 })
+            Err(PermError::OutOfRange {
+                at: 1,
+                value: 3,
+                len: 3
+            })
         );
     }
 }

@@ -11,10 +11,14 @@ use antipode_solver_core::space::{self, LayoutOptions};
 use proptest::prelude::*;
 
 fn kernels() -> Vec<KernelChoice> {
-    [KernelChoice::Portable, KernelChoice::Avx2, KernelChoice::Avx512]
-        .into_iter()
-        .filter(|&k| k == KernelChoice::Portable || has(k))
-        .collect()
+    [
+        KernelChoice::Portable,
+        KernelChoice::Avx2,
+        KernelChoice::Avx512,
+    ]
+    .into_iter()
+    .filter(|&k| k == KernelChoice::Portable || has(k))
+    .collect()
 }
 
 fn has(kernel: KernelChoice) -> bool {
@@ -27,7 +31,10 @@ fn puzzle(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
     let generators = generators
         .iter()
         .enumerate()
-        .map(|(i, p)| Generator { name: format!("g{i}"), perm: Perm::from_images(p).unwrap() })
+        .map(|(i, p)| Generator {
+            name: format!("g{i}"),
+            perm: Perm::from_images(p).unwrap(),
+        })
         .collect();
     let roots = roots.iter().map(|r| r.clone().into()).collect();
     Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
@@ -42,15 +49,27 @@ fn run(puzzle: &Puzzle, options: &LayoutOptions, kernel: KernelChoice) -> Answer
     let (levels, last) = enumerate(&engine, None, None, 50, |_| ()).unwrap();
     let counts: Vec<u64> = levels.iter().map(|l| l.count).collect();
     if let Some(known) = &def.states {
-        assert_eq!(counts.iter().sum::<u64>().to_string(), *known, "{}", def.states_proof);
+        assert_eq!(
+            counts.iter().sum::<u64>().to_string(),
+            *known,
+            "{}",
+            def.states_proof
+        );
     }
-    let mut states: Vec<_> =
-        last.iter().enumerate().flat_map(|(s, f)| engine.smallest(ShardId(s as u32), f, 3)).collect();
+    let mut states: Vec<_> = last
+        .iter()
+        .enumerate()
+        .flat_map(|(s, f)| engine.smallest(ShardId(s as u32), f, 3))
+        .collect();
     states.sort();
     states.truncate(3);
     let words = engine.words(levels.len() as u32 - 1, &states, &|_, _| None, 1 << 28);
     if def.kind == "sparse" {
-        return (counts, levels.iter().map(|l| l.digest).collect(), Vec::new());
+        return (
+            counts,
+            levels.iter().map(|l| l.digest).collect(),
+            Vec::new(),
+        );
     }
     let antipodes = states
         .iter()
@@ -81,16 +100,36 @@ fn check(generators: &[Vec<u16>], roots: &[Vec<u16>]) {
     ] {
         let default_layout = max_leaf.is_none() && kind.is_none();
         let indexed = kind.as_deref() != Some("sparse");
-        let options = LayoutOptions { min_shards, max_leaf, max_superblock, kind, depth: Some(1000) };
+        let options = LayoutOptions {
+            min_shards,
+            max_leaf,
+            max_superblock,
+            kind,
+            depth: Some(1000),
+        };
         let mut of_layout: Option<Vec<Digest>> = None;
         for kernel in kernels() {
             let (got, digests, got_antipodes) = run(&puzzle, &options, kernel);
-            assert_eq!(got, counts, "{generators:?} {roots:?} {options:?} {kernel:?}");
-            assert!(!indexed || got_antipodes == antipodes, "{generators:?} {roots:?} {options:?} {kernel:?}");
-            assert_eq!(of_layout.get_or_insert(digests.clone()), &digests, "{options:?} {kernel:?}");
+            assert_eq!(
+                got, counts,
+                "{generators:?} {roots:?} {options:?} {kernel:?}"
+            );
+            assert!(
+                !indexed || got_antipodes == antipodes,
+                "{generators:?} {roots:?} {options:?} {kernel:?}"
+            );
+            assert_eq!(
+                of_layout.get_or_insert(digests.clone()),
+                &digests,
+                "{options:?} {kernel:?}"
+            );
             if default_layout {
                 // Cutting the same index into more shards changes no digest.
-                assert_eq!(of_default_layout.get_or_insert(digests.clone()), &digests, "{options:?}");
+                assert_eq!(
+                    of_default_layout.get_or_insert(digests.clone()),
+                    &digests,
+                    "{options:?}"
+                );
             }
         }
     }
@@ -146,15 +185,22 @@ fn all_small_sizes() {
         let shift: Vec<u16> = (0..n).map(|i| (i + 1) % n).collect();
         let back: Vec<u16> = (0..n).map(|i| (i + n - 1) % n).collect();
         let root: Vec<u16> = (0..n).collect();
-        for (generators, eccentricity) in
-            [(vec![shift.clone()], usize::from(n) - 1), (vec![shift.clone(), back], usize::from(n) / 2)]
-        {
+        for (generators, eccentricity) in [
+            (vec![shift.clone()], usize::from(n) - 1),
+            (vec![shift.clone(), back], usize::from(n) / 2),
+        ] {
             let puzzle = puzzle(&generators, std::slice::from_ref(&root));
             for min_shards in [None, Some(3)] {
-                let options = LayoutOptions { min_shards, ..Default::default() };
+                let options = LayoutOptions {
+                    min_shards,
+                    ..Default::default()
+                };
                 for kernel in kernels() {
                     let (counts, _, antipodes) = run(&puzzle, &options, kernel);
-                    assert_eq!(counts, oracle::level_counts(&generators, std::slice::from_ref(&root), None));
+                    assert_eq!(
+                        counts,
+                        oracle::level_counts(&generators, std::slice::from_ref(&root), None)
+                    );
                     assert_eq!(counts.len() - 1, eccentricity, "n = {n}");
                     assert_eq!(antipodes[0].1.len(), eccentricity);
                 }
@@ -167,18 +213,28 @@ fn all_small_sizes() {
 #[test]
 fn threads_do_not_matter() {
     let n = 8u16;
-    let generators: Vec<Vec<u16>> =
-        (2..=n).map(|k| (0..n).map(|i| if i < k { k - 1 - i } else { i }).collect()).collect();
+    let generators: Vec<Vec<u16>> = (2..=n)
+        .map(|k| (0..n).map(|i| if i < k { k - 1 - i } else { i }).collect())
+        .collect();
     let puzzle = puzzle(&generators, &[]);
-    let options = LayoutOptions { min_shards: Some(4), ..Default::default() };
+    let options = LayoutOptions {
+        min_shards: Some(4),
+        ..Default::default()
+    };
     let answers: Vec<Answer> = (1..=3)
         .map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| run(&puzzle, &options, KernelChoice::Auto))
         })
         .collect();
     let root: Vec<u16> = (0..n).collect();
-    assert_eq!(answers[0].0, oracle::level_counts(&generators, &[root], None));
+    assert_eq!(
+        answers[0].0,
+        oracle::level_counts(&generators, &[root], None)
+    );
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0], answers[2]);
 }

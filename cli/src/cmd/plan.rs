@@ -39,6 +39,9 @@ pub struct Args {
     json: bool,
 }
 
+/// The kind without an index: packed states in memory, up to a depth limit.
+const SPARSE: &str = "sparse";
+
 /// What is planned. Numbers that may pass 2^53 are decimal strings.
 #[derive(Debug, Serialize)]
 struct Plan {
@@ -94,7 +97,12 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
 
 fn make(spec: &BfsSpec, space: &SpaceDef, need: Need, have: Have, rate: Rate) -> Plan {
     let puzzle = &spec.puzzle;
-    let states: Option<f64> = space.states.as_ref().and_then(|s| s.parse().ok());
+    // Without an index a search goes to its depth limit only; how many states that is, it has to find out.
+    let states: Option<f64> = space
+        .states
+        .as_ref()
+        .filter(|_| space.kind != SPARSE)
+        .and_then(|s| s.parse().ok());
     let moves = puzzle.generators().len() as f64;
     Plan {
         puzzle: puzzle.name().into(),
@@ -193,6 +201,40 @@ fn print(plan: &Plan) -> Result<(), Failure> {
             plan.shards, plan.sources_per_shard
         ),
     )?;
+    if plan.engine == SPARSE {
+        let allowed = memory::show(plan.have.memory_bytes);
+        say(
+            "memory",
+            format!("as much as the levels up to --depth need, {allowed} allowed"),
+        )?;
+    } else {
+        print_need(plan)?;
+    }
+    match &plan.verdict {
+        Verdict::InMemory if plan.engine == SPARSE => {
+            say("fits", "the first levels, in memory".into())?
+        }
+        Verdict::InMemory => say("fits", "in memory".into())?,
+        Verdict::OutOfCore => say("fits", "out of core: shards are streamed from disk".into())?,
+        Verdict::TooLarge(_) => say("fits", "no".into())?,
+    }
+    match plan.estimated_seconds {
+        Some(seconds) => {
+            let from = &plan.estimated_from;
+            say(
+                "time",
+                format!("about {}, an estimate from {from}", span(seconds)),
+            )?;
+        }
+        None => say("time", "not known".into())?,
+    }
+    for warning in &plan.warnings {
+        say("warning", warning.clone())?;
+    }
+    Ok(())
+}
+
+fn print_need(plan: &Plan) -> Result<(), Failure> {
     let need = &plan.need;
     say(
         "memory",
@@ -221,20 +263,9 @@ fn print(plan: &Plan) -> Result<(), Failure> {
             memory::show(need.disk_bytes)
         ),
     )?;
-    match &plan.verdict {
-        Verdict::InMemory => say("fits", "in memory".into())?,
-        Verdict::OutOfCore => say("fits", "out of core: shards are streamed from disk".into())?,
-        Verdict::TooLarge(_) => say("fits", "no".into())?,
-    }
-    let time = plan
-        .estimated_seconds
-        .map_or("not known".into(), |s| format!("about {}", span(s)));
-    say(
-        "time",
-        format!("{time}, an estimate from {}", plan.estimated_from),
-    )?;
-    for warning in &plan.warnings {
-        say("warning", warning.clone())?;
-    }
     Ok(())
+}
+
+fn say(label: &str, text: String) -> Result<(), Failure> {
+    line(&format!("{:<12} {text}", console::style(label).dim()))
 }

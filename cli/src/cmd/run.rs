@@ -67,7 +67,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let (space, start) = match stored(&folder, &spec)? {
         Stored::Answer(answer) if !args.fresh => {
             eprintln!("stored answer, in {}", folder.path().display());
-            let progress = Progress::new(answer.definition.space.states.as_deref(), args.json);
+            let progress = Progress::new(&answer.definition.space, spec.depth, args.json);
             return print(args, call, &answer, true, progress);
         }
         Stored::Unfinished(job) if !args.fresh => {
@@ -76,7 +76,13 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         found => {
             let fresh = args.fresh || matches!(found, Stored::TooLittle);
             let space = space::build(&spec.puzzle, &spec.layout)?;
-            (space.clone(), Start::Submit { space, fresh })
+            (
+                space.clone(),
+                Start::Submit {
+                    space: Box::new(space),
+                    fresh,
+                },
+            )
         }
     };
     let have = Have {
@@ -86,8 +92,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     fit::refuse_if_too_large(&spec, &space, &have)?;
     data_dir::create(&data)?;
     eprintln!("store: {}", folder.path().display());
-    let states = space.states.as_deref().filter(|_| spec.depth.is_none());
-    let progress = Progress::new(states, args.json);
+    let progress = Progress::new(&space, spec.depth, args.json);
     block_on(run(
         args,
         call,
@@ -112,7 +117,7 @@ enum Start {
     /// An unfinished job of the folder.
     GoOn(JobId),
     Submit {
-        space: SpaceDef,
+        space: Box<SpaceDef>,
         fresh: bool,
     },
 }
@@ -136,7 +141,7 @@ async fn run(
         }
         Start::Submit { space, fresh } => {
             // The index is here already: it was needed to see whether the job fits.
-            let prepare = move |spec| antipode_coordinator::prepare_with(spec, space.clone());
+            let prepare = move |spec| antipode_coordinator::prepare_with(spec, (*space).clone());
             let coordinator = Coordinator::open_with(config, Arc::new(prepare)).await?;
             let client = coordinator.client();
             let submission = Submission {

@@ -79,13 +79,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         }
         eprintln!("job {}", submitted.job);
         let cached = submitted.existing && status.state == JobState::Finished;
-        let states = status
-            .definition
-            .space
-            .states
-            .clone()
-            .filter(|_| args.job.depth.is_none());
-        let mut progress = Progress::new(states.as_deref(), args.json);
+        let mut progress = Progress::new(&status.definition.space, args.job.depth, args.json);
         let status = follow(&client, submitted.job, &mut progress).await?;
         outcome(&status)?;
         let asked = Asked {

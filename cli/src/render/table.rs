@@ -17,7 +17,7 @@ impl LevelTable {
     pub fn new(states: Option<&str>) -> LevelTable {
         // Without a known number: as wide as the largest count of a level.
         LevelTable {
-            width: states.map_or(20, str::len).max(6),
+            width: states.map_or(20, str::len).clamp(6, 20),
             printed: 0,
             sum: 0,
         }

@@ -235,11 +235,16 @@ pub fn nothing_runs_in_vain(bfs: &Bfs) -> Verdict {
 
 /// A checkpoint being written lists exactly what is not durable yet.
 pub fn a_checkpoint_knows_what_is_missing(bfs: &Bfs) -> Verdict {
-    let Writing::Writing { level, missing } = bfs.writing() else {
+    let Some(missing) = bfs.writing().missing() else {
         return Ok(());
     };
     for shard in 0..bfs.graph().shards() as u32 {
-        for artifact in bfs.graph().checkpoint(*level, shard) {
+        let set: Vec<Artifact> = match bfs.writing() {
+            Writing::Last { level, .. } => vec![Artifact::frontier(*level, shard)],
+            Writing::Writing { level, .. } => bfs.graph().checkpoint(*level, shard).collect(),
+            Writing::No | Writing::Aligning { .. } => Vec::new(),
+        };
+        for artifact in set.into_iter().filter(|a| a.level > 0) {
             let open = bfs.content(artifact).is_some_and(|c| c.0 > 0)
                 && bfs.holders(artifact).is_none_or(|h| !h.is_durable());
             ensure(open == missing.contains(&artifact), || {

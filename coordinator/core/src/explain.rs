@@ -1,7 +1,6 @@
 //! Why a job is not moving, in a few words.
 
 use crate::event::Now;
-use crate::plan::bfs::Writing;
 use crate::record::Phase;
 use crate::state::{Coordinator, Job};
 use antipode_ids::JobId;
@@ -45,9 +44,9 @@ impl Coordinator {
                 "a task needs {needed} bytes of memory, but no worker allows more than {allowed}; start a worker with more --memory"
             );
         }
-        if let Writing::Writing { level, missing } = job.bfs.writing() {
+        if let Some(missing) = job.bfs.writing().missing() {
             return format!(
-                "a checkpoint of level {level}: {} artifacts are not on disk yet",
+                "a checkpoint: {} artifacts are not on disk yet",
                 missing.len()
             );
         }
@@ -59,8 +58,8 @@ impl Coordinator {
             .iter()
             .flatten()
             .find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
-        match absent.and_then(|id| self.workers.get(id)) {
-            Some(worker) => {
+        match absent.and_then(|id| Some((id, self.workers.get(id)?))) {
+            Some((id, worker)) => {
                 let away = now.millis.saturating_sub(worker.seen_at_millis);
                 let left = self
                     .config
@@ -68,7 +67,7 @@ impl Coordinator {
                     .saturating_sub(away)
                     .div_ceil(1000);
                 format!(
-                    "worker {} is away; others take its shards in {left} s",
+                    "worker {} ({id}) is away; others take its shards in {left} s",
                     worker.name()
                 )
             }

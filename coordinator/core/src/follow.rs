@@ -19,7 +19,9 @@ const ASSUMED_WRITE_RATE: u64 = 200_000;
 impl Coordinator {
     pub(crate) fn start_checkpoints(&mut self, now: Now) {
         for (&id, job) in self.jobs.iter_mut().filter(|(_, job)| job.is_running()) {
+            // After the last level little is left to do; only a pause makes a checkpoint of that.
             if job.bfs.checkpoint().unwrap_or(0) >= job.bfs.reached()
+                || job.bfs.end().is_some()
                 || *job.bfs.writing() != Writing::No
             {
                 continue;
@@ -89,13 +91,18 @@ impl Coordinator {
             return self.end_job(now, id, Phase::Finished, out);
         }
         let nobody = self.live().next().is_none();
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        if job.is_running() && !job.pausing.is_empty() && job.bfs.end().is_none() {
+        if job.is_running() && !job.pausing.is_empty() {
             // Without workers nothing can be written; what was checkpointed before stands.
             if checkpointed || nobody {
                 return self.paused(now, id, out);
+            }
+            // The search may have ended under the checkpoint that the pause had begun.
+            if job.bfs.begin_checkpoint() {
+                job.checkpointing.began = Some(now.millis);
+                self.touched.insert(id);
             }
         }
         self.lease_ready(now, id, out);
@@ -139,7 +146,7 @@ impl Coordinator {
             .live()
             .any(|(_, w)| w.leases.values().any(|(of, _)| *of == id));
         let writing = self.live().next().is_some()
-            && (matches!(job.bfs.writing(), Writing::Writing { .. })
+            && (job.bfs.writing().missing().is_some()
                 || (job.bfs.end().is_some() && !job.bfs.unsaved().is_empty()));
         let reason = (!computing && !writing).then(|| self.explain_running(now, job));
         let patience = STALLED_AFTER * self.config.heartbeat;

@@ -35,7 +35,13 @@ impl Coordinator {
             .ready()
             .iter()
             .map(|&(level, shard)| TaskKey::Expand { level, shard });
-        for key in expand.chain(job.bfs.ready_finals()) {
+        // A pause does not wait for what comes after the last level.
+        let finals = if job.pausing.is_empty() {
+            job.bfs.ready_finals()
+        } else {
+            Vec::new()
+        };
+        for key in expand.chain(finals) {
             let trouble = job.troubles.get(&key);
             let Some(worker) = choose(job, key, trouble, &load, &self.workers) else {
                 continue;

@@ -346,9 +346,10 @@ impl Coordinator {
     }
 
     fn name(&self, worker: WorkerId) -> String {
-        self.workers
-            .get(&worker)
-            .map_or_else(|| worker.to_string(), |w| w.name().to_string())
+        self.workers.get(&worker).map_or_else(
+            || worker.to_string(),
+            |w| format!("{} ({worker})", w.name()),
+        )
     }
 }
 
@@ -373,10 +374,10 @@ fn name_of(job: &Job, worker: Option<WorkerId>) -> String {
     let Some(id) = worker else {
         return "the coordinator (all sources are empty)".into();
     };
-    job.progress
-        .workers
-        .get(&id)
-        .map_or_else(|| id.to_string(), |participant| participant.name.clone())
+    job.progress.workers.get(&id).map_or_else(
+        || id.to_string(),
+        |participant| format!("{} ({id})", participant.name),
+    )
 }
 
 fn describe(task: &Task) -> String {

@@ -99,6 +99,7 @@ impl Coordinator {
                 change: Change::State,
             });
             self.touched.insert(id);
+            self.place_all();
         }
     }
 
@@ -136,9 +137,6 @@ impl Coordinator {
         match job.progress.phase {
             Phase::Running => {
                 job.pausing.push(request);
-                if job.bfs.begin_checkpoint() {
-                    job.checkpointing.began = Some(now.millis);
-                }
                 self.touched.insert(id);
             }
             Phase::Queued => {
@@ -153,11 +151,25 @@ impl Coordinator {
     }
 
     pub(crate) fn paused(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
+        let mut revoked = Vec::new();
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.bfs.abandon_checkpoint();
         self.touched.insert(id);
+        // Tasks after the last level may be at work still; nobody will wait for them.
+        let leases: Vec<_> = self
+            .workers
+            .values()
+            .flat_map(|w| w.leases())
+            .map(|(_, task)| *task)
+            .collect();
+        for (_, key) in leases.into_iter().filter(|(of, _)| *of == id) {
+            if let Some(lease) = job.bfs.lease(key) {
+                job.bfs.free(key, true);
+                revoked.push(lease);
+            }
+        }
         job.stop_clock(now);
         job.progress.phase = Phase::Paused;
         job.stalled = None;
@@ -171,6 +183,9 @@ impl Coordinator {
                 request,
                 reply: Reply::Done { job: id },
             });
+        }
+        for lease in revoked {
+            self.revoke(lease, out);
         }
     }
 

@@ -202,12 +202,7 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn disconnected(
-        &mut self,
-        now: Now,
-        connection: ConnectionId,
-        out: &mut Vec<Effect>,
-    ) {
+    pub(crate) fn disconnected(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
         let Some(id) = self.connections.remove(&connection) else {
             return;
         };
@@ -222,7 +217,7 @@ impl Coordinator {
         for job in self.jobs.values_mut() {
             job.opened.remove(&id);
         }
-        _ = now;
+        self.place_all();
         self.touch_all();
     }
 
@@ -317,19 +312,25 @@ impl Coordinator {
     }
 
     /// Gives the shards of all unfinished jobs to the workers there are.
+    ///
+    /// A worker that is away for a moment keeps the shards of a job that has begun, since it may
+    /// come back with their frontiers; a job that has not begun waits for nobody.
     pub(crate) fn place_all(&mut self) {
-        let workers: Vec<(WorkerId, u32)> = self
-            .workers
-            .iter()
-            .filter(|(_, w)| !w.rehomed)
-            .map(|(&id, w)| (id, w.threads))
-            .collect();
+        let all = |present: bool| -> Vec<(WorkerId, u32)> {
+            let workers = self.workers.iter();
+            workers
+                .filter(|(_, w)| if present { w.is_live() } else { !w.rehomed })
+                .map(|(&id, w)| (id, w.threads))
+                .collect()
+        };
+        let (expected, present) = (all(false), all(true));
         for job in self
             .jobs
             .values_mut()
             .filter(|job| !job.progress.phase.is_final())
         {
-            place(&mut job.owners, &workers);
+            let waits = job.bfs.reached() > 0 || present.is_empty();
+            place(&mut job.owners, if waits { &expected } else { &present });
         }
     }
 

@@ -6,7 +6,7 @@ mod sim;
 use antipode_solver_core::job::Keep;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sim::cluster::{Cluster, Plan};
+use sim::cluster::{Cluster, Plan, Seen};
 use sim::toy::Toy;
 
 /// More with e.g. ANTIPODE_SIM_SEEDS=20000.
@@ -79,20 +79,24 @@ fn restarts_of_the_coordinator_change_nothing() {
 
 #[test]
 fn pauses_keep_what_they_promise() {
+    let mut at_end = 0;
     for seed in 0..seeds() {
-        Cluster::new(
+        let mut cluster = Cluster::new(
             Plan {
                 pauses: 3,
                 ..plan(seed)
             },
             seed,
-        )
-        .run();
+        );
+        cluster.run();
+        at_end += cluster.seen.paused_at_end;
     }
+    assert!(at_end > 0, "no pause came after the last level");
 }
 
 #[test]
 fn everything_at_once() {
+    let mut seen = Seen::default();
     for seed in 0..seeds() {
         let plan = Plan {
             faults: 10,
@@ -100,8 +104,21 @@ fn everything_at_once() {
             pauses: 2,
             ..plan(seed)
         };
-        Cluster::new(plan, seed).run();
+        let mut cluster = Cluster::new(plan, seed);
+        cluster.run();
+        seen += cluster.seen;
     }
+    // A simulation in which nothing happens proves nothing.
+    let least = [
+        seen.consumed,
+        seen.released,
+        seen.to_disk,
+        seen.revoked,
+        seen.checkpoints,
+        seen.resumptions,
+        seen.moved,
+    ];
+    assert!(least.iter().all(|&times| times >= seeds() / 10), "{seen:?}");
 }
 
 #[test]

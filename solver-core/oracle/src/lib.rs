@@ -6,11 +6,18 @@ use std::collections::HashSet;
 /// Level counts from the roots. `generators` are lists `p` that take a state `s` to
 /// `new[i] = s[p[i]]`; a state is a list of labels. Stops after `depth` levels if given.
 pub fn level_counts(generators: &[Vec<u16>], roots: &[Vec<u16>], depth: Option<u32>) -> Vec<u64> {
-    levels(generators, roots, depth).iter().map(|level| level.len() as u64).collect()
+    levels(generators, roots, depth)
+        .iter()
+        .map(|level| level.len() as u64)
+        .collect()
 }
 
 /// The states of every level, each level sorted.
-pub fn levels(generators: &[Vec<u16>], roots: &[Vec<u16>], depth: Option<u32>) -> Vec<Vec<Vec<u16>>> {
+pub fn levels(
+    generators: &[Vec<u16>],
+    roots: &[Vec<u16>],
+    depth: Option<u32>,
+) -> Vec<Vec<Vec<u16>>> {
     let mut seen: HashSet<Vec<u16>> = HashSet::new();
     let mut level: Vec<Vec<u16>> = Vec::new();
     for root in roots {
@@ -48,7 +55,9 @@ pub fn least_word(generators: &[Vec<u16>], roots: &[Vec<u16>], target: &[u16]) -
             std::collections::VecDeque::from([(root.clone(), Vec::new())]);
         while let Some((state, word)) = queue.pop_front() {
             if state == target {
-                let better = best.as_ref().is_none_or(|b| (word.len(), &word) < (b.len(), b));
+                let better = best
+                    .as_ref()
+                    .is_none_or(|b| (word.len(), &word) < (b.len(), b));
                 if better {
                     best = Some(word);
                 }

@@ -35,20 +35,31 @@ pub(crate) struct Questions {
 
 impl Subject<'_> {
     fn violated(&self, what: String) -> EngineError {
-        EngineError::Violated(format!("certificate of level {}, shard {}: {what}", self.level, self.shard))
+        EngineError::Violated(format!(
+            "certificate of level {}, shard {}: {what}",
+            self.level, self.shard
+        ))
     }
 
     /// Does the shard lemma let the move lead from `source` to this shard?
     fn allows(&self, generator: usize, source: ShardId) -> bool {
-        self.source_of_move.is_none_or(|list| list[generator] == source)
+        self.source_of_move
+            .is_none_or(|list| list[generator] == source)
     }
 
     /// Samples successors before the level is computed (its inputs are consumed by that).
-    pub fn ask(&self, own: &Frontier, seen: &Frontier, samples: u32) -> Result<Questions, EngineError> {
+    pub fn ask(
+        &self,
+        own: &Frontier,
+        seen: &Frontier,
+        samples: u32,
+    ) -> Result<Questions, EngineError> {
         let mut rng = SplitMix(mix(u64::from(self.level) << 32 | u64::from(self.shard.0)));
         let (mut must_be_new, mut asked) = (Vec::new(), 0);
         for &(source, frontier) in self.sources {
-            let wanted: Vec<usize> = (0..self.moves.len()).filter(|&m| self.allows(m, source)).collect();
+            let wanted: Vec<usize> = (0..self.moves.len())
+                .filter(|&m| self.allows(m, source))
+                .collect();
             if wanted.is_empty() {
                 continue;
             }
@@ -72,35 +83,54 @@ impl Subject<'_> {
                 }
             }
         }
-        Ok(Questions { must_be_new, asked, rng, samples })
+        Ok(Questions {
+            must_be_new,
+            asked,
+            rng,
+            samples,
+        })
     }
 
     /// Checks the answers and samples predecessors.
     pub fn check(&self, new: &Frontier, questions: Questions) -> Result<Certificate, EngineError> {
-        let Questions { must_be_new, asked, mut rng, samples } = questions;
+        let Questions {
+            must_be_new,
+            asked,
+            mut rng,
+            samples,
+        } = questions;
         if let Some(at) = must_be_new.iter().find(|&&at| !new.contains(at)) {
-            return Err(self.violated(format!("position {at} is a successor of the level before but was not found")));
+            return Err(self.violated(format!(
+                "position {at} is a successor of the level before but was not found"
+            )));
         }
         let inverses: Vec<Perm> = self.moves.iter().map(Perm::inverse).collect();
         let mut predecessors = 0;
         for position in sample(new, samples, &mut rng) {
             let state = self.state(self.shard, position)?;
             let found = inverses.iter().enumerate().any(|(m, inverse)| {
-                let Some((to, at)) = self.index.rank(self.shard, &inverse.apply(&state)) else { return false };
+                let Some((to, at)) = self.index.rank(self.shard, &inverse.apply(&state)) else {
+                    return false;
+                };
                 self.allows(m, to) && self.sources.iter().any(|(s, f)| *s == to && f.contains(at))
             });
             if !found {
-                return Err(self.violated(format!("position {position} has no predecessor in the level before")));
+                return Err(self.violated(format!(
+                    "position {position} has no predecessor in the level before"
+                )));
             }
             predecessors += 1;
         }
-        Ok(Certificate { predecessors, successors: asked })
+        Ok(Certificate {
+            predecessors,
+            successors: asked,
+        })
     }
 
     fn state(&self, shard: ShardId, position: u32) -> Result<Vec<u16>, EngineError> {
-        self.index
-            .unrank(shard, position)
-            .ok_or_else(|| self.violated(format!("position {position} of shard {shard} is no state")))
+        self.index.unrank(shard, position).ok_or_else(|| {
+            self.violated(format!("position {position} of shard {shard} is no state"))
+        })
     }
 }
 

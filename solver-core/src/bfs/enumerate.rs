@@ -30,10 +30,16 @@ pub fn enumerate(
     let mut seen: Vec<Frontier> = if engine.is_directed() {
         now.clone()
     } else {
-        shards.iter().map(|&s| Frontier::empty(engine.geometry(s))).collect()
+        shards
+            .iter()
+            .map(|&s| Frontier::empty(engine.geometry(s)))
+            .collect()
     };
     let digest = |set: &[Frontier]| {
-        shards.iter().zip(set).fold(Digest::default(), |d, (&s, f)| d.plus(engine.digest(s, f)))
+        shards
+            .iter()
+            .zip(set)
+            .fold(Digest::default(), |d, (&s, f)| d.plus(engine.digest(s, f)))
     };
     let first = LevelCount {
         level: 0,
@@ -60,9 +66,16 @@ pub fn enumerate(
         let mut next = Vec::with_capacity(shards.len());
         let mut visited = Vec::new();
         for (&s, before) in shards.iter().zip(seen) {
-            let sources: Vec<(ShardId, &Frontier)> =
-                engine.sources(s).into_iter().map(|t| (t, &now[t.0 as usize])).collect();
-            let before = if engine.is_directed() { Seen::Visited(before) } else { Seen::Previous(before) };
+            let sources: Vec<(ShardId, &Frontier)> = engine
+                .sources(s)
+                .into_iter()
+                .map(|t| (t, &now[t.0 as usize]))
+                .collect();
+            let before = if engine.is_directed() {
+                Seen::Visited(before)
+            } else {
+                Seen::Previous(before)
+            };
             let out = engine.expand(level, s, &sources, &now[s.0 as usize], before, samples)?;
             done.count += out.frontier.count();
             done.digest = done.digest.plus(out.digest);
@@ -76,7 +89,11 @@ pub fn enumerate(
         }
         sum += done.count;
         done.held_bytes = bytes(&now) + bytes(&next) + bytes(&visited);
-        seen = if engine.is_directed() { visited } else { std::mem::take(&mut now) };
+        seen = if engine.is_directed() {
+            visited
+        } else {
+            std::mem::take(&mut now)
+        };
         now = next;
         each(&done);
         levels.push(done);

@@ -56,7 +56,10 @@ pub(crate) enum Body {
     /// Sorted positions.
     Sparse(Vec<u32>),
     /// The bitmap, and the number of states in each superblock.
-    Dense { words: Vec<u64>, counts: Vec<u16> },
+    Dense {
+        words: Vec<u64>,
+        counts: Vec<u16>,
+    },
     /// Packed states of a space without an index: sorted keys of `geometry.words` words each.
     Keys(Vec<u64>),
 }
@@ -69,7 +72,11 @@ pub struct FrontierError(pub String);
 impl Frontier {
     /// The empty set.
     pub fn empty(geometry: ShardGeometry) -> Frontier {
-        Frontier { geometry, count: 0, body: Body::Empty }
+        Frontier {
+            geometry,
+            count: 0,
+            body: Body::Empty,
+        }
     }
 
     /// Number of states.
@@ -88,7 +95,9 @@ impl Frontier {
             Body::Empty => 0,
             Body::Sparse(v) => v.capacity() as u64 * 4,
             Body::Keys(v) => v.capacity() as u64 * 8,
-            Body::Dense { words, counts } => words.capacity() as u64 * 8 + counts.capacity() as u64 * 2,
+            Body::Dense { words, counts } => {
+                words.capacity() as u64 * 8 + counts.capacity() as u64 * 2
+            }
         }
     }
 
@@ -100,13 +109,16 @@ impl Frontier {
             Body::Sparse(v) => {
                 let mut out = Vec::with_capacity(1 + v.len() * 4);
                 out.push(1);
-                v.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
+                v.iter()
+                    .for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
                 out
             }
             Body::Dense { words, .. } | Body::Keys(words) => {
                 let mut out = Vec::with_capacity(1 + words.len() * 8);
                 out.push(if let Body::Keys(_) = self.body { 3 } else { 2 });
-                words.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+                words
+                    .iter()
+                    .for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
                 out
             }
         }
@@ -120,23 +132,35 @@ impl Frontier {
         match tag {
             0 if rest.is_empty() => Ok(Frontier::empty(geometry)),
             1 if rest.len() % 4 == 0 => {
-                let v: Vec<u32> =
-                    rest.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+                let v: Vec<u32> = rest
+                    .chunks_exact(4)
+                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+                    .collect();
                 if v.windows(2).any(|w| w[0] >= w[1]) {
                     return Err(wrong("positions are not ascending"));
                 }
                 if v.last().is_some_and(|&p| u64::from(p) >= limit) {
                     return Err(wrong("a position is outside the shard"));
                 }
-                Ok(Frontier { geometry, count: v.len() as u64, body: Body::Sparse(v) })
+                Ok(Frontier {
+                    geometry,
+                    count: v.len() as u64,
+                    body: Body::Sparse(v),
+                })
             }
             2 if geometry.blocks > 0 && rest.len() as u64 == geometry.dense_bytes() => {
                 Ok(Frontier::from_words(geometry, words_of(rest)))
             }
-            3 if geometry.blocks == 0 && geometry.words > 0 && rest.len() % (geometry.words as usize * 8) == 0 => {
+            3 if geometry.blocks == 0
+                && geometry.words > 0
+                && rest.len() % (geometry.words as usize * 8) == 0 =>
+            {
                 let keys = words_of(rest);
                 let width = geometry.words as usize;
-                let ordered = keys.chunks_exact(width).zip(keys.chunks_exact(width).skip(1)).all(|(a, b)| a < b);
+                let ordered = keys
+                    .chunks_exact(width)
+                    .zip(keys.chunks_exact(width).skip(1))
+                    .all(|(a, b)| a < b);
                 if !ordered {
                     return Err(wrong("keys are not ascending"));
                 }
@@ -152,7 +176,11 @@ impl Frontier {
             return Frontier::empty(geometry);
         }
         let count = keys.len() as u64 / u64::from(geometry.words);
-        Frontier { geometry, count, body: Body::Keys(keys) }
+        Frontier {
+            geometry,
+            count,
+            body: Body::Keys(keys),
+        }
     }
 
     /// A sparse set of sorted positions.
@@ -161,7 +189,11 @@ impl Frontier {
             return Frontier::empty(geometry);
         }
         let count = positions.len() as u64;
-        Frontier { geometry, count, body: Body::Sparse(positions) }
+        Frontier {
+            geometry,
+            count,
+            body: Body::Sparse(positions),
+        }
     }
 
     /// Is the position in the set?
@@ -169,7 +201,9 @@ impl Frontier {
         match &self.body {
             Body::Empty | Body::Keys(_) => false,
             Body::Sparse(v) => v.binary_search(&position).is_ok(),
-            Body::Dense { words, .. } => words[(position / 64) as usize] >> (position % 64) & 1 == 1,
+            Body::Dense { words, .. } => {
+                words[(position / 64) as usize] >> (position % 64) & 1 == 1
+            }
         }
     }
 
@@ -200,6 +234,27 @@ impl Frontier {
         out
     }
 
+    /// The states that are in both sets.
+    pub(crate) fn common(&self, other: &Frontier) -> Frontier {
+        let mut positions = Vec::new();
+        self.for_each(|p| {
+            if other.contains(p) {
+                positions.push(p);
+            }
+        });
+        Frontier::from_positions(self.geometry, positions)
+    }
+
+    /// As positions where those take less memory than bits.
+    pub(crate) fn compact(self) -> Frontier {
+        match &self.body {
+            Body::Dense { .. } if self.count * 4 < self.geometry.dense_bytes() / 2 => {
+                Frontier::from_positions(self.geometry, self.positions())
+            }
+            _ => self,
+        }
+    }
+
     /// Below this many states a set is stored as positions (4 bytes a state) rather than bits.
     pub(crate) fn sparse_limit(geometry: ShardGeometry) -> u64 {
         geometry.states / 900
@@ -214,7 +269,11 @@ impl Frontier {
         if count == 0 {
             return Frontier::empty(geometry);
         }
-        Frontier { geometry, count, body: Body::Dense { words, counts } }
+        Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::digest;
 use super::frontier::{Body, Frontier, ShardGeometry};
 use super::kernel::{PullChunk, PullSource, SeenChunk, pages, pull_chunk};
 use crate::engine::{Digest, EngineError, Seen};
+use crate::space::Direction;
 use crate::space::block::{Blocks, Entry, Step};
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -26,7 +27,9 @@ const FREE_MAX: usize = 2;
 
 impl Buffers {
     fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        mutex
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn take(&self, len: usize) -> Vec<u64> {
@@ -54,6 +57,7 @@ impl Buffers {
 pub(crate) struct LevelInput<'a> {
     pub blocks: &'a Blocks,
     pub geometry: ShardGeometry,
+    pub direction: Direction,
     /// Shard number within its part, and the number of its first superblock in the whole index.
     pub shard: u32,
     pub first_block: u64,
@@ -71,7 +75,10 @@ pub(crate) struct LevelOutput {
 }
 
 /// Computes the level.
-pub(crate) fn compute(input: LevelInput<'_>, buffers: &Buffers) -> Result<LevelOutput, EngineError> {
+pub(crate) fn compute(
+    input: LevelInput<'_>,
+    buffers: &Buffers,
+) -> Result<LevelOutput, EngineError> {
     let total: u64 = input.sources.iter().map(|s| s.count()).sum();
     let moves = input.sources.len() as u64;
     if total == 0 {
@@ -83,7 +90,11 @@ pub(crate) fn compute(input: LevelInput<'_>, buffers: &Buffers) -> Result<LevelO
                 None
             }
         };
-        return Ok(LevelOutput { frontier: Frontier::empty(geometry), visited, digest: Digest::default() });
+        return Ok(LevelOutput {
+            frontier: Frontier::empty(geometry),
+            visited,
+            digest: Digest::default(),
+        });
     }
     if total * PUSH_SHARE < input.geometry.states * moves {
         Ok(push(input, buffers))
@@ -110,18 +121,23 @@ fn dense(frontier: Frontier, buffers: &Buffers) -> (Vec<u64>, Vec<u16>) {
             if let Body::Sparse(positions) = other {
                 let run = 4096;
                 let stride = geometry.words * 64;
-                words.par_chunks_mut(run * per_block).zip(counts.par_chunks_mut(run)).enumerate().for_each(
-                    |(k, (words, counts))| {
+                words
+                    .par_chunks_mut(run * per_block)
+                    .zip(counts.par_chunks_mut(run))
+                    .enumerate()
+                    .for_each(|(k, (words, counts))| {
                         let base = (k * run) as u64 * u64::from(stride);
                         let end = base + counts.len() as u64 * u64::from(stride);
                         let from = positions.partition_point(|&p| u64::from(p) < base);
-                        for &p in positions[from..].iter().take_while(|&&p| u64::from(p) < end) {
+                        for &p in positions[from..]
+                            .iter()
+                            .take_while(|&&p| u64::from(p) < end)
+                        {
                             let at = (u64::from(p) - base) as u32;
                             words[(at / 64) as usize] |= 1 << (at % 64);
                             counts[(at / stride) as usize] += 1;
                         }
-                    },
-                );
+                    });
             }
             (words, counts)
         }
@@ -129,8 +145,17 @@ fn dense(frontier: Frontier, buffers: &Buffers) -> (Vec<u64>, Vec<u16>) {
 }
 
 fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
-    let LevelInput { blocks, geometry, shard, first_block, sources, own, seen } = input;
-    let entries = &blocks.pull[shard as usize];
+    let LevelInput {
+        blocks,
+        geometry,
+        direction,
+        shard,
+        first_block,
+        sources,
+        own,
+        seen,
+    } = input;
+    let entries = &blocks.entries(direction)[shard as usize];
     let words = geometry.words as usize;
     // Sparse sources among dense ones are rare; they are made dense for this level.
     let mut made: Vec<(*const Frontier, Frontier)> = Vec::new();
@@ -139,7 +164,14 @@ fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
             let address: *const Frontier = *source;
             if !made.iter().any(|(a, _)| *a == address) {
                 let (words, counts) = dense((*source).clone(), buffers);
-                made.push((address, Frontier { geometry, count: source.count, body: Body::Dense { words, counts } }));
+                made.push((
+                    address,
+                    Frontier {
+                        geometry,
+                        count: source.count,
+                        body: Body::Dense { words, counts },
+                    },
+                ));
             }
         }
     }
@@ -177,16 +209,38 @@ fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
         }
         Seen::Visited(v) => {
             let out = buffers.take(geometry.blocks as usize * words);
-            (out, vec![0u16; geometry.blocks as usize], Some(dense(v, buffers)))
+            (
+                out,
+                vec![0u16; geometry.blocks as usize],
+                Some(dense(v, buffers)),
+            )
         }
     };
-    let piece = |k: usize| ((k * run) as u32, ((k + 1) * run).min(geometry.blocks as usize) as u32);
+    let piece = |k: usize| {
+        (
+            (k * run) as u32,
+            ((k + 1) * run).min(geometry.blocks as usize) as u32,
+        )
+    };
     let job = |k: usize, out: &mut [u64], counts: &mut [u16], seen: SeenChunk<'_>| {
         let (start, end) = piece(k);
-        pull_chunk(PullChunk { blocks, entries, sources: &pull_sources, start, end, first_block, out, counts, seen })
+        pull_chunk(PullChunk {
+            blocks,
+            entries,
+            sources: &pull_sources,
+            start,
+            end,
+            first_block,
+            out,
+            counts,
+            seen,
+        })
     };
     let add = |a: (u64, u128), b: (u64, u128)| (a.0 + b.0, a.1.wrapping_add(b.1));
-    let pieces = out.par_chunks_mut(run * words).zip(counts.par_chunks_mut(run)).enumerate();
+    let pieces = out
+        .par_chunks_mut(run * words)
+        .zip(counts.par_chunks_mut(run))
+        .enumerate();
     let (count, sum) = match &mut visited {
         None => pieces
             .map(|(k, (out, counts))| {
@@ -206,9 +260,17 @@ fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
     let visited = visited.map(|(words, mut counts)| {
         add_counts(&mut counts, &frontier);
         let count = counts.iter().map(|&c| u64::from(c)).sum();
-        Frontier { geometry, count, body: Body::Dense { words, counts } }
+        Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        }
     });
-    LevelOutput { frontier, visited, digest: Digest(sum) }
+    LevelOutput {
+        frontier,
+        visited,
+        digest: Digest(sum),
+    }
 }
 
 fn add_counts(counts: &mut [u16], new: &Frontier) {
@@ -223,11 +285,25 @@ fn add_counts(counts: &mut [u16], new: &Frontier) {
 }
 
 /// Keeps a dense result dense or turns it into positions.
-fn settle(geometry: ShardGeometry, count: u64, words: Vec<u64>, counts: Vec<u16>, buffers: &Buffers) -> Frontier {
+fn settle(
+    geometry: ShardGeometry,
+    count: u64,
+    words: Vec<u64>,
+    counts: Vec<u16>,
+    buffers: &Buffers,
+) -> Frontier {
     if count > Frontier::sparse_limit(geometry) {
-        return Frontier { geometry, count, body: Body::Dense { words, counts } };
+        return Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        };
     }
-    let full = Frontier { geometry, count, body: Body::Dense { words, counts } };
+    let full = Frontier {
+        geometry,
+        count,
+        body: Body::Dense { words, counts },
+    };
     let positions = full.positions();
     recycle(full, buffers);
     Frontier::from_positions(geometry, positions)
@@ -251,8 +327,21 @@ impl<'a> PushWalk<'a> {
     fn new(blocks: &'a Blocks, entry: Entry) -> PushWalk<'a> {
         let digits = blocks.digits.len() - blocks.prefix;
         let mut above = vec![(u32::MAX, Step { to: 0, element: 0 }); digits.max(1)];
-        above[0] = (0, Step { to: 0, element: entry.element });
-        let mut walk = PushWalk { blocks, stride: blocks.stride(), start: 0, above, to: 0, element: 0 };
+        above[0] = (
+            0,
+            Step {
+                to: 0,
+                element: entry.element,
+            },
+        );
+        let mut walk = PushWalk {
+            blocks,
+            stride: blocks.stride(),
+            start: 0,
+            above,
+            to: 0,
+            element: 0,
+        };
         walk.enter(0);
         walk
     }
@@ -275,13 +364,21 @@ impl<'a> PushWalk<'a> {
                 let from = self.above[d].1;
                 let x = numbers[d + 1] - numbers[d] * upper[d].len;
                 let next = upper[d].step(from.element, x);
-                self.above[d + 1] =
-                    (numbers[d + 1], Step { to: from.to * upper[d].len + next.to, element: next.element });
+                self.above[d + 1] = (
+                    numbers[d + 1],
+                    Step {
+                        to: from.to * upper[d].len + next.to,
+                        element: next.element,
+                    },
+                );
                 d += 1;
             }
             let from = self.above[depth].1;
             let next = last.step(from.element, block - numbers[depth] * last.len);
-            step = Step { to: from.to * last.len + next.to, element: next.element };
+            step = Step {
+                to: from.to * last.len + next.to,
+                element: next.element,
+            };
         }
         self.to = step.to;
         self.element = step.element;
@@ -293,13 +390,26 @@ impl<'a> PushWalk<'a> {
         if position - self.start >= self.stride {
             self.enter(position / self.stride);
         }
-        self.to * self.stride + self.blocks.tables.apply(self.element, position - self.start)
+        self.to * self.stride
+            + self
+                .blocks
+                .tables
+                .apply(self.element, position - self.start)
     }
 }
 
 fn push(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
-    let LevelInput { blocks, geometry, shard, first_block, sources, own, seen } = input;
-    let entries = &blocks.pull[shard as usize];
+    let LevelInput {
+        blocks,
+        geometry,
+        direction,
+        shard,
+        first_block,
+        sources,
+        own,
+        seen,
+    } = input;
+    let entries = &blocks.entries(direction)[shard as usize];
     let seen_set = match &seen {
         Seen::Previous(p) | Seen::Visited(p) => p,
     };
@@ -309,7 +419,12 @@ fn push(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
         .iter()
         .enumerate()
         .filter(|(_, s)| s.count() > 0)
-        .map(|(m, s)| (*s, blocks.push[entries[m].shard as usize][m]))
+        .map(|(m, s)| {
+            (
+                *s,
+                blocks.entries(direction.opposite())[entries[m].shard as usize][m],
+            )
+        })
         .collect();
     debug_assert!(walks.iter().all(|(_, e)| e.shard == shard));
     let positions = if total as usize <= SORT_MAX {
@@ -334,9 +449,17 @@ fn push(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
     let mut frontier = Frontier::from_positions(geometry, positions);
     if count > Frontier::sparse_limit(geometry) {
         let (words, counts) = dense(frontier, buffers);
-        frontier = Frontier { geometry, count, body: Body::Dense { words, counts } };
+        frontier = Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        };
     }
-    LevelOutput { frontier, visited, digest }
+    LevelOutput {
+        frontier,
+        visited,
+        digest,
+    }
 }
 
 /// Sorted, without repetition and without what was seen.
@@ -362,14 +485,24 @@ fn push_by_pieces(
     let parts = rayon::current_num_threads();
     let made: Vec<Vec<u32>> = walks
         .iter()
-        .map(|(source, _)| if let Body::Sparse(_) = source.body { Vec::new() } else { source.positions() })
+        .map(|(source, _)| {
+            if let Body::Sparse(_) = source.body {
+                Vec::new()
+            } else {
+                source.positions()
+            }
+        })
         .collect();
     let gathered: Vec<Vec<Vec<u32>>> = (0..parts)
         .into_par_iter()
         .map(|part| {
             let mut out: Vec<Vec<u32>> = vec![Vec::new(); pieces];
             for ((source, entry), made) in walks.iter().zip(&made) {
-                let list: &[u32] = if let Body::Sparse(v) = &source.body { v } else { made };
+                let list: &[u32] = if let Body::Sparse(v) = &source.body {
+                    v
+                } else {
+                    made
+                };
                 let cut = |k: usize| list.len() * k / parts;
                 let mut walk = PushWalk::new(blocks, *entry);
                 for &p in &list[cut(part)..cut(part + 1)] {
@@ -387,7 +520,10 @@ fn push_by_pieces(
             |bitmap, piece| {
                 let total: usize = gathered.iter().map(|part| part[piece].len()).sum();
                 if total < 1 << (PIECE_BITS - 10) {
-                    let all = gathered.iter().flat_map(|part| part[piece].iter().copied()).collect();
+                    let all = gathered
+                        .iter()
+                        .flat_map(|part| part[piece].iter().copied())
+                        .collect();
                     return new_of(all, own, seen);
                 }
                 let base = (piece as u32) << PIECE_BITS;
@@ -418,13 +554,21 @@ fn push_by_pieces(
 fn union(set: Frontier, new: &[u32], buffers: &Buffers) -> Frontier {
     let geometry = set.geometry;
     let count = set.count + new.len() as u64;
-    if let Body::Dense { mut words, mut counts } = set.body {
+    if let Body::Dense {
+        mut words,
+        mut counts,
+    } = set.body
+    {
         let stride = geometry.words * 64;
         for &p in new {
             words[(p / 64) as usize] |= 1 << (p % 64);
             counts[(p / stride) as usize] += 1;
         }
-        return Frontier { geometry, count, body: Body::Dense { words, counts } };
+        return Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        };
     }
     let mut all = set.positions();
     all.extend_from_slice(new);
@@ -432,7 +576,11 @@ fn union(set: Frontier, new: &[u32], buffers: &Buffers) -> Frontier {
     let mut out = Frontier::from_positions(geometry, all);
     if count > Frontier::sparse_limit(geometry) {
         let (words, counts) = dense(out, buffers);
-        out = Frontier { geometry, count, body: Body::Dense { words, counts } };
+        out = Frontier {
+            geometry,
+            count,
+            body: Body::Dense { words, counts },
+        };
     }
     out
 }
@@ -446,7 +594,11 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn new(set: &'a Frontier) -> Cursor<'a> {
-        Cursor { set, at: 0, started: false }
+        Cursor {
+            set,
+            at: 0,
+            started: false,
+        }
     }
 
     #[inline]
@@ -477,7 +629,12 @@ pub(crate) fn sparse_digest(positions: &[u32], first_block: u64, blocks: &Blocks
     positions_digest(positions, first_block, blocks.stride(), &blocks.tables.keys)
 }
 
-pub(crate) fn positions_digest(positions: &[u32], first_block: u64, stride: u32, keys: &[[u32; 4]]) -> Digest {
+pub(crate) fn positions_digest(
+    positions: &[u32],
+    first_block: u64,
+    stride: u32,
+    keys: &[[u32; 4]],
+) -> Digest {
     let mut sum = 0u128;
     let mut at = 0;
     while at < positions.len() {

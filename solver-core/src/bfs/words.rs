@@ -3,7 +3,7 @@
 use super::frontier::Frontier;
 use crate::engine::{Level, Seen, ShardId};
 use crate::puzzle::State;
-use crate::space::Space;
+use crate::space::{Direction, Space};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -20,10 +20,12 @@ fn parts(place: Place) -> (ShardId, u32) {
 
 /// The lexicographically least shortest words (in generator order) of states at distance `level`.
 ///
-/// Backwards from the state the sets of possible predecessors are collected, cut down to the true
-/// level wherever its frontier is at hand (`kept`, or the first levels, which are made again while
-/// they are small). Every state in the set of step `i` has a path of `level - i` moves to the end, so
-/// walking forward from a root by the least generator that stays in the sets is exact.
+/// Levels are made from the roots forwards and from the state backwards (with inverse moves), always
+/// on the side that is smaller, until together they span the distance; frontiers of levels that
+/// happen to be at hand (`kept`) cut the backward sets down to the true level. Where the two meet, states
+/// on shortest paths are followed back to the roots, and the word is read off forwards, by the
+/// least generator that stays on a shortest path: every state in the backward set of step `j` has a path of
+/// `j` moves to the end, so this is exact whether or not the sets were cut.
 pub(crate) fn least_words(
     space: &dyn Space,
     level: Level,
@@ -31,73 +33,165 @@ pub(crate) fn least_words(
     kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
     memory_bytes: u64,
 ) -> Vec<Result<Vec<u16>, String>> {
-    let early = first_levels(space, level, memory_bytes / 4);
+    let mut forward = Sweep::new(
+        space,
+        Direction::Forward,
+        (0..space.shards())
+            .map(|s| space.roots(ShardId(s)))
+            .collect(),
+    );
     states
         .iter()
         .map(|state| {
-            let places: Vec<Place> =
-                space.places_of(state).into_iter().map(|(s, p)| place(s, p)).collect();
+            let places = space.places_of(state);
             if places.is_empty() {
                 return Err("the state is not in the space".to_string());
             }
-            least_word(space, level, places, &early, kept, memory_bytes / 2)
+            let roots = (0..space.shards())
+                .map(|s| {
+                    let mut here: Vec<u32> = places
+                        .iter()
+                        .filter(|(t, _)| t.0 == s)
+                        .map(|&(_, p)| p)
+                        .collect();
+                    here.sort_unstable();
+                    Frontier::from_positions(space.geometry(ShardId(s)), here)
+                })
+                .collect();
+            let mut backward = Sweep::new(space, Direction::Backward, roots);
+            least_word(
+                space,
+                level,
+                &mut forward,
+                &mut backward,
+                kept,
+                memory_bytes,
+            )
         })
         .collect()
 }
 
-/// The first levels of the search, as long as they are few states.
-fn first_levels(space: &dyn Space, level: Level, memory_bytes: u64) -> Vec<Vec<Frontier>> {
-    let shards: Vec<ShardId> = (0..space.shards()).map(ShardId).collect();
-    let total: u64 = shards.iter().map(|&s| space.geometry(s).states).sum();
-    let limit = (memory_bytes / 8).min((total / 400).max(100_000));
-    let mut levels = vec![shards.iter().map(|&s| space.roots(s)).collect::<Vec<_>>()];
-    let mut visited: Vec<Frontier> = levels[0].clone();
-    let mut sum = 0;
-    while (levels.len() as Level) < level {
-        let l = levels.len();
-        let before = &levels[l - 1];
-        let count: u64 = before.iter().map(Frontier::count).sum();
-        sum += count;
-        if count > limit || sum > limit * 4 {
-            break;
+/// Levels around some states, kept as positions where that is smaller than bits.
+struct Sweep<'a> {
+    space: &'a dyn Space,
+    direction: Direction,
+    levels: Vec<Vec<Frontier>>,
+    visited: Vec<Frontier>,
+    bytes: u64,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(space: &'a dyn Space, direction: Direction, roots: Vec<Frontier>) -> Sweep<'a> {
+        Sweep {
+            space,
+            direction,
+            visited: roots.clone(),
+            levels: vec![roots],
+            bytes: 0,
         }
-        let mut next = Vec::new();
-        let mut next_visited = Vec::new();
-        for &s in &shards {
-            let sources: Vec<(ShardId, &Frontier)> =
-                space.sources(s).into_iter().map(|t| (t, &before[t.0 as usize])).collect();
-            let own = &before[s.0 as usize];
-            let seen = if space.is_directed() {
-                Seen::Visited(visited[s.0 as usize].clone())
-            } else if l >= 2 {
-                Seen::Previous(levels[l - 2][s.0 as usize].clone())
-            } else {
-                Seen::Previous(Frontier::empty(space.geometry(s)))
-            };
-            let Ok(out) = space.expand(l as Level, s, &sources, own, seen, 0) else { return levels };
-            next.push(out.frontier);
-            next_visited.extend(out.visited);
-        }
-        levels.push(next);
-        visited = next_visited;
     }
-    levels
+
+    /// Number of the last level.
+    fn last(&self) -> Level {
+        self.levels.len() as Level - 1
+    }
+
+    fn width(&self) -> u64 {
+        self.levels[self.levels.len() - 1]
+            .iter()
+            .map(Frontier::count)
+            .sum()
+    }
+
+    /// One more level, cut down to `wanted` frontiers where given.
+    fn grow(&mut self, wanted: &dyn Fn(ShardId) -> Option<Arc<Frontier>>) -> Result<(), String> {
+        let l = self.levels.len();
+        let before = &self.levels[l - 1];
+        let (mut next, mut visited) = (Vec::new(), Vec::new());
+        for s in (0..self.space.shards()).map(ShardId) {
+            let at = s.0 as usize;
+            let sources: Vec<(ShardId, &Frontier)> = (0..self.space.shards())
+                .map(|t| (ShardId(t), &before[t as usize]))
+                .collect();
+            let seen = if self.space.is_directed() {
+                Seen::Visited(self.visited[at].clone())
+            } else if l >= 2 {
+                Seen::Previous(self.levels[l - 2][at].clone())
+            } else {
+                Seen::Previous(Frontier::empty(self.space.geometry(s)))
+            };
+            let out = self
+                .space
+                .sweep(self.direction, l as Level, s, &sources, &before[at], seen)
+                .map_err(|e| e.to_string())?;
+            visited.extend(out.visited);
+            let mut frontier = out.frontier;
+            if let Some(true_level) = wanted(s) {
+                frontier = frontier.common(&true_level);
+            }
+            let frontier = frontier.compact();
+            self.bytes += frontier.memory_bytes();
+            next.push(frontier);
+        }
+        self.levels.push(next);
+        self.visited = visited;
+        Ok(())
+    }
+
+    fn contains(&self, level: usize, place: Place) -> bool {
+        let (shard, position) = parts(place);
+        self.levels[level][shard.0 as usize].contains(position)
+    }
 }
 
 fn least_word(
     space: &dyn Space,
     level: Level,
-    target: Vec<Place>,
-    early: &[Vec<Frontier>],
+    forward: &mut Sweep<'_>,
+    backward: &mut Sweep<'_>,
     kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
     memory_bytes: u64,
 ) -> Result<Vec<u16>, String> {
+    // The forward sweep may be longer than needed already, from an earlier state.
+    while backward.last() + forward.last() < level {
+        if forward.bytes + backward.bytes > memory_bytes {
+            return Err(format!(
+                "the search from both ends needs more than {memory_bytes} bytes ({} of {level} levels done); allow more with --memory",
+                backward.last() + forward.last()
+            ));
+        }
+        if forward.width() < backward.width() {
+            forward.grow(&|_| None)?;
+        } else {
+            let l = level - backward.last() - 1;
+            backward.grow(&|s| kept(l, s))?;
+        }
+        if backward.width() == 0 || forward.width() == 0 {
+            return Err(format!("the state is not at distance {level}"));
+        }
+    }
     let moves = space.moves();
-    let mut sets: Vec<Vec<Place>> = vec![target];
-    let mut bytes = 0u64;
-    for l in (0..level).rev() {
-        let after = &sets[sets.len() - 1];
-        let mut before: Vec<Place> = after
+    let meet = (level - backward.last()) as usize;
+    // States on shortest paths, from where the sweeps meet back to the roots.
+    let mut paths: Vec<Vec<Place>> = vec![Vec::new(); meet + 1];
+    for s in (0..space.shards()).map(ShardId) {
+        let (a, b) = (
+            &forward.levels[meet][s.0 as usize],
+            &backward.levels[backward.last() as usize][s.0 as usize],
+        );
+        let (few, many) = if a.count() < b.count() {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        few.for_each(|p| {
+            if many.contains(p) {
+                paths[meet].push(place(s, p));
+            }
+        });
+    }
+    for l in (0..meet).rev() {
+        let mut before: Vec<Place> = paths[l + 1]
             .par_iter()
             .with_min_len(256)
             .flat_map_iter(|&to| {
@@ -107,53 +201,34 @@ fn least_word(
                     place(s, p)
                 })
             })
+            .filter(|&q| forward.contains(l, q))
             .collect();
         before.par_sort_unstable();
         before.dedup();
-        if let Some(known) = early.get(l as usize) {
-            before.retain(|&q| {
-                let (s, p) = parts(q);
-                known[s.0 as usize].contains(p)
-            });
-        } else {
-            let mut at: Option<(ShardId, Option<Arc<Frontier>>)> = None;
-            before.retain(|&q| {
-                let (s, p) = parts(q);
-                if at.as_ref().is_none_or(|a| a.0 != s) {
-                    at = Some((s, kept(l, s)));
-                }
-                match &at {
-                    Some((_, Some(frontier))) => frontier.contains(p),
-                    _ => true,
-                }
-            });
-        }
-        bytes += before.len() as u64 * 8;
-        if bytes + before.len() as u64 * 8 * moves as u64 > memory_bytes {
-            return Err(format!(
-                "the search back from the state needs more than {memory_bytes} bytes at step {}; allow more with --memory or keep the levels with --keep frontiers",
-                level - l
-            ));
-        }
-        if before.is_empty() {
-            return Err(format!("no predecessor at level {l}: the state is not at distance {level}"));
-        }
-        sets.push(before);
+        paths[l] = before;
     }
-    sets.reverse();
-    let mut here: Vec<Place> = sets[0].clone();
+    let mut here = paths[0].clone();
     let mut word = Vec::with_capacity(level as usize);
-    for set in &sets[1..] {
+    for l in 1..=level as usize {
+        let on_path = |q: Place| {
+            if l <= meet {
+                paths[l].binary_search(&q).is_ok()
+            } else {
+                backward.contains(level as usize - l, q)
+            }
+        };
         let found = (0..moves).find_map(|m| {
-            let next: Vec<Place> = here
+            let mut next: Vec<Place> = here
                 .iter()
                 .map(|&q| {
                     let (s, p) = parts(q);
                     let (s, p) = space.step(s, p, m, false);
                     place(s, p)
                 })
-                .filter(|q| set.binary_search(q).is_ok())
+                .filter(|&q| on_path(q))
                 .collect();
+            next.sort_unstable();
+            next.dedup();
             (!next.is_empty()).then_some((m, next))
         });
         let Some((m, next)) = found else {
@@ -166,14 +241,21 @@ fn least_word(
 }
 
 /// The lexicographically smallest `limit` states of a set, ascending, without repetition.
-pub(crate) fn smallest(space: &dyn Space, shard: ShardId, set: &Frontier, limit: usize) -> Vec<State> {
+pub(crate) fn smallest(
+    space: &dyn Space,
+    shard: ShardId,
+    set: &Frontier,
+    limit: usize,
+) -> Vec<State> {
     let mut best: Vec<State> = set
         .positions()
         .par_chunks(4096)
         .map(|piece| {
             let mut list: Vec<State> = Vec::with_capacity(limit * 2 + 1);
             for &p in piece {
-                let Some(state) = space.state(shard, p) else { continue };
+                let Some(state) = space.state(shard, p) else {
+                    continue;
+                };
                 if list.len() >= limit && list.last().is_some_and(|last| *last <= state) {
                     continue;
                 }

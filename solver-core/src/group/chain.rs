@@ -125,9 +125,15 @@ impl Chain {
         base_order: &[u16],
         order: Option<&BigUint>,
     ) -> Result<Chain, ChainTooLarge> {
-        let mut chain =
-            Chain { degree, levels: base_order.iter().map(|&b| Level::new(degree, b)).collect() };
-        let moved: Vec<Perm> = generators.iter().filter(|g| !g.is_identity()).cloned().collect();
+        let mut chain = Chain {
+            degree,
+            levels: base_order.iter().map(|&b| Level::new(degree, b)).collect(),
+        };
+        let moved: Vec<Perm> = generators
+            .iter()
+            .filter(|g| !g.is_identity())
+            .cloned()
+            .collect();
         if moved.is_empty() {
             return Ok(chain);
         }
@@ -151,7 +157,11 @@ impl Chain {
 
     /// Do the generators, elements of a group of order `wanted`, generate all of it? A yes is proved
     /// by the orbit lengths; a no may be bad luck of the random elements.
-    pub fn reaches(degree: usize, generators: &[Perm], wanted: &BigUint) -> Result<bool, ChainTooLarge> {
+    pub fn reaches(
+        degree: usize,
+        generators: &[Perm],
+        wanted: &BigUint,
+    ) -> Result<bool, ChainTooLarge> {
         let base: Vec<u16> = (0..degree as u16).collect();
         let chain = Chain::sample(degree, generators, &base, Some(wanted))?;
         Ok(chain.order() == *wanted)
@@ -164,8 +174,9 @@ impl Chain {
         let mut open: Vec<(Vec<u16>, Perm)> = vec![(to.to_vec(), Perm::identity(self.degree))];
         for (i, level) in self.levels.iter().enumerate() {
             let deeper = self.levels.get(i + 1).map_or(&[][..], |l| &l.generators);
-            let settled: Vec<usize> =
-                (0..self.degree).filter(|&x| deeper.iter().all(|g| g.at(x) == x)).collect();
+            let settled: Vec<usize> = (0..self.degree)
+                .filter(|&x| deeper.iter().all(|g| g.at(x) == x))
+                .collect();
             let mut next = Vec::new();
             for (state, made) in &open {
                 for (k, &x) in level.orbit.iter().enumerate() {
@@ -183,7 +194,12 @@ impl Chain {
             }
             open = next;
         }
-        Some(open.into_iter().filter(|(rest, _)| rest == from).map(|(_, made)| made).collect())
+        Some(
+            open.into_iter()
+                .filter(|(rest, _)| rest == from)
+                .map(|(_, made)| made)
+                .collect(),
+        )
     }
 
     /// Number of points.
@@ -198,7 +214,10 @@ impl Chain {
 
     /// Order of the group: the product of the orbit lengths.
     pub fn order(&self) -> BigUint {
-        self.levels.iter().map(|level| BigUint::from(level.orbit.len())).product()
+        self.levels
+            .iter()
+            .map(|level| BigUint::from(level.orbit.len()))
+            .product()
     }
 
     /// Is `s` an element of the group?
@@ -231,10 +250,15 @@ impl Chain {
             // A generator that fixes the label of a level belongs to the deeper levels too.
             level.add_generator(rest.clone());
         }
-        let bytes: usize =
-            self.levels.iter().map(|l| l.transversal.len() * self.degree * 4).sum();
+        let bytes: usize = self
+            .levels
+            .iter()
+            .map(|l| l.transversal.len() * self.degree * 4)
+            .sum();
         if bytes > TRANSVERSAL_BYTES_MAX {
-            return Err(ChainTooLarge { degree: self.degree });
+            return Err(ChainTooLarge {
+                degree: self.degree,
+            });
         }
         Ok(true)
     }
@@ -250,7 +274,9 @@ impl Chain {
                 for g in 0..self.levels[i].generators.len() {
                     let level = &self.levels[i];
                     let product = level.transversal[at].then(&level.generators[g]);
-                    let Some(k) = level.digit(&product) else { unreachable!("orbits are closed") };
+                    let Some(k) = level.digit(&product) else {
+                        unreachable!("orbits are closed")
+                    };
                     let schreier = product.then(&level.inverses[k]);
                     let (rest, stop) = self.sift(schreier, i + 1);
                     if !rest.is_identity() {
@@ -298,7 +324,11 @@ impl RandomElements {
         if j >= i {
             j += 1;
         }
-        let other = if self.rng.below(2) == 0 { self.pool[j].clone() } else { self.pool[j].inverse() };
+        let other = if self.rng.below(2) == 0 {
+            self.pool[j].clone()
+        } else {
+            self.pool[j].inverse()
+        };
         self.pool[i] = if self.rng.below(2) == 0 {
             self.pool[i].then(&other)
         } else {
@@ -319,7 +349,9 @@ mod tests {
 
     fn order(degree: usize, generators: &[Perm]) -> BigUint {
         let base: Vec<u16> = (0..degree as u16).collect();
-        Chain::build(degree, generators, &base, None).unwrap().order()
+        Chain::build(degree, generators, &base, None)
+            .unwrap()
+            .order()
     }
 
     #[test]
@@ -334,7 +366,14 @@ mod tests {
             Perm::from_cycles(12, &[vec![2, 6, 10, 7], vec![3, 9, 4, 5]]).unwrap(),
             Perm::from_cycles(
                 12,
-                &[vec![0, 11], vec![1, 10], vec![2, 5], vec![3, 7], vec![4, 8], vec![6, 9]],
+                &[
+                    vec![0, 11],
+                    vec![1, 10],
+                    vec![2, 5],
+                    vec![3, 7],
+                    vec![4, 8],
+                    vec![6, 9],
+                ],
             )
             .unwrap(),
         ];
@@ -344,7 +383,11 @@ mod tests {
 
     #[test]
     fn the_base_order_does_not_change_the_group() {
-        let g = [cycle(9, &[0, 1, 2, 3, 4, 5]), cycle(9, &[4, 6, 7, 8]), cycle(9, &[0, 8])];
+        let g = [
+            cycle(9, &[0, 1, 2, 3, 4, 5]),
+            cycle(9, &[4, 6, 7, 8]),
+            cycle(9, &[0, 8]),
+        ];
         let base: Vec<u16> = (0..9).collect();
         let chain = Chain::build(9, &g, &base, None).unwrap();
         let back: Vec<u16> = (0..9).rev().collect();

@@ -40,21 +40,30 @@ pub fn count_states(
     let (degree, group_order) = (chain.degree(), &chain.order());
     let done = |states: Option<BigUint>, proof: &str| {
         let proof = proof.to_string();
-        Ok(StateCount { group_order: group_order.clone(), states, proof, is_multinomial: false })
+        Ok(StateCount {
+            group_order: group_order.clone(),
+            states,
+            proof,
+            is_multinomial: false,
+        })
     };
     let mut classes: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
     for (i, &c) in root.iter().enumerate() {
         classes.entry(c).or_default().push(i as u16);
     }
-    let moved: Vec<bool> =
-        (0..degree).map(|i| generators.iter().any(|g| g.at(i) != i)).collect();
+    let moved: Vec<bool> = (0..degree)
+        .map(|i| generators.iter().any(|g| g.at(i) != i))
+        .collect();
     let moved_points = moved.iter().filter(|&&m| m).count();
     let sizes: Vec<usize> = classes
         .values()
         .map(|class| class.iter().filter(|&&i| moved[usize::from(i)]).count())
         .collect();
     if sizes.iter().all(|&s| s <= 1) {
-        return done(Some(group_order.clone()), "order of the group by a verified stabiliser chain");
+        return done(
+            Some(group_order.clone()),
+            "order of the group by a verified stabiliser chain",
+        );
     }
     let full = factorial(moved_points);
     if *group_order == full || (group_order * 2u32 == full) {
@@ -63,7 +72,10 @@ pub fn count_states(
             Some(multinomial),
             "multinomial coefficient: the group is alternating or symmetric on the moved positions (verified stabiliser chain)",
         )?;
-        return Ok(StateCount { is_multinomial: true, ..count });
+        return Ok(StateCount {
+            is_multinomial: true,
+            ..count
+        });
     }
     if let Some(stabiliser) = chain.elements_between(root, root, STABILISER_MAX) {
         return done(
@@ -80,13 +92,19 @@ pub fn count_states(
     list.pop();
     for class in list {
         let Some((length, stabiliser)) = set_orbit(degree, &generators, class, &order)? else {
-            return done(None, "orbit size not proved: too many sets of positions to enumerate");
+            return done(
+                None,
+                "orbit size not proved: too many sets of positions to enumerate",
+            );
         };
         states *= length;
         order /= length;
         generators = stabiliser;
     }
-    done(Some(states), "orbit-stabiliser: colour classes stabilised in turn, stabilisers proved by order")
+    done(
+        Some(states),
+        "orbit-stabiliser: colour classes stabilised in turn, stabilisers proved by order",
+    )
 }
 
 /// Length of the orbit of a set of positions, and generators of its stabiliser whose chain has
@@ -114,7 +132,9 @@ fn set_orbit(
     let mut at = 0;
     let mut seen_edges = 0usize;
     while at < sets.len() {
-        let points: Vec<usize> = (0..degree).filter(|i| sets[at][i / 64] >> (i % 64) & 1 == 1).collect();
+        let points: Vec<usize> = (0..degree)
+            .filter(|i| sets[at][i / 64] >> (i % 64) & 1 == 1)
+            .collect();
         for (g, inverse) in inverses.iter().enumerate() {
             let image = pack(&mut points.iter().map(|&i| inverse.at(i)));
             let next = sets.len() as u32;
@@ -149,7 +169,9 @@ fn set_orbit(
             word.push(g);
             k = parent;
         }
-        word.iter().rev().fold(Perm::identity(degree), |s, &g| s.then(&generators[usize::from(g)]))
+        word.iter().rev().fold(Perm::identity(degree), |s, &g| {
+            s.then(&generators[usize::from(g)])
+        })
     };
     // Random Schreier generators; orbit lengths of the chain say when they suffice.
     let mut found: Vec<Perm> = Vec::new();
@@ -158,7 +180,9 @@ fn set_orbit(
         if complete {
             break;
         }
-        let schreier = reach(from).then(&generators[usize::from(g)]).then(&reach(to).inverse());
+        let schreier = reach(from)
+            .then(&generators[usize::from(g)])
+            .then(&reach(to).inverse());
         if !schreier.is_identity() && !found.contains(&schreier) {
             found.push(schreier);
             if found.len() >= 4 {

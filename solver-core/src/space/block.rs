@@ -7,6 +7,7 @@
 //! numbered per digit; a move enters at digit 0 under its own number. In a product space the
 //! element is the move itself for every digit.
 
+use super::Direction;
 use crate::bfs::frontier::ShardGeometry;
 use crate::bfs::kernel::BlockTables;
 use crate::engine::ShardId;
@@ -108,7 +109,10 @@ impl Blocks {
         let mut to = Entry { shard: 0, element };
         for (digit, &x) in self.digits[..self.prefix].iter().zip(&xs) {
             let step = digit.step(to.element, x);
-            to = Entry { shard: to.shard * digit.len + step.to, element: step.element };
+            to = Entry {
+                shard: to.shard * digit.len + step.to,
+                element: step.element,
+            };
         }
         to
     }
@@ -125,7 +129,10 @@ impl Blocks {
             let x = left / divisor;
             left -= x * divisor;
             let step = digit.step(to.element, x);
-            to = Step { to: to.to * digit.len + step.to, element: step.element };
+            to = Step {
+                to: to.to * digit.len + step.to,
+                element: step.element,
+            };
         }
         to
     }
@@ -136,7 +143,10 @@ impl Blocks {
         let entry = self.walk_prefix(shard, element);
         let (block, inside) = (position / stride, position % stride);
         let step = self.walk_block(block, entry.element);
-        (entry.shard, step.to * stride + self.tables.apply(step.element, inside))
+        (
+            entry.shard,
+            step.to * stride + self.tables.apply(step.element, inside),
+        )
     }
 
     /// Positions of one superblock.
@@ -152,6 +162,14 @@ impl Blocks {
         }
     }
 
+    /// Where the superblocks of every shard come from when a sweep goes in a direction.
+    pub fn entries(&self, direction: Direction) -> &[Vec<Entry>] {
+        match direction {
+            Direction::Forward => &self.pull,
+            Direction::Backward => &self.push,
+        }
+    }
+
     /// Source shards of a shard within its part, ascending.
     pub fn sources(&self, shard: u32) -> Vec<ShardId> {
         let mut list: Vec<u32> = self.pull[shard as usize].iter().map(|e| e.shard).collect();
@@ -161,7 +179,11 @@ impl Blocks {
     }
 
     pub fn table_bytes(&self) -> u64 {
-        let digits: usize = self.digits.iter().map(|d| d.steps.len() * size_of::<Step>()).sum();
+        let digits: usize = self
+            .digits
+            .iter()
+            .map(|d| d.steps.len() * size_of::<Step>())
+            .sum();
         digits as u64 + self.tables.bytes()
     }
 }
@@ -186,7 +208,12 @@ impl<'a> BlockWalk<'a> {
         for (s, e) in state.iter_mut().zip(entries) {
             s.element = e.element;
         }
-        BlockWalk { digits, moves: entries.len(), xs: vec![0; depth - 1], state }
+        BlockWalk {
+            digits,
+            moves: entries.len(),
+            xs: vec![0; depth - 1],
+            state,
+        }
     }
 
     /// Calls `visit(first, row)` for runs of superblocks: `row[move]` is the position of the run
@@ -216,8 +243,10 @@ impl<'a> BlockWalk<'a> {
                 for m in 0..moves {
                     let from = self.state[depth * moves + m];
                     let step = digit.step(from.element, x);
-                    self.state[(depth + 1) * moves + m] =
-                        Step { to: from.to * digit.len + step.to, element: step.element };
+                    self.state[(depth + 1) * moves + m] = Step {
+                        to: from.to * digit.len + step.to,
+                        element: step.element,
+                    };
                 }
             }
             let above = &self.state[upper.len() * moves..];
@@ -225,7 +254,10 @@ impl<'a> BlockWalk<'a> {
             for x in first..last.len.min(end - block) {
                 for (r, from) in row.iter_mut().zip(above) {
                     let step = last.step(from.element, x);
-                    *r = Step { to: from.to * last.len + step.to, element: step.element };
+                    *r = Step {
+                        to: from.to * last.len + step.to,
+                        element: step.element,
+                    };
                 }
                 visit(block + x, &row);
             }

@@ -1,14 +1,14 @@
 //! Chain and product spaces behind the engine: digit tables for speed, a slow index as their check.
 
 use super::block::Blocks;
-use super::{Index, Space};
+use super::{Direction, Index, Space};
+use crate::bfs::certificate;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::Kernel;
 use crate::bfs::level::{self, Buffers, LevelInput};
-use crate::bfs::certificate;
+use crate::bfs::words;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::perm::Perm;
-use crate::bfs::words;
 use crate::puzzle::State;
 use std::sync::Arc;
 
@@ -61,12 +61,20 @@ impl Space for Blocked {
 
     fn sources(&self, shard: ShardId) -> Vec<ShardId> {
         let (part, local) = self.split(shard);
-        self.blocks.sources(local).into_iter().map(|s| ShardId(part * self.blocks.shards + s.0)).collect()
+        self.blocks
+            .sources(local)
+            .into_iter()
+            .map(|s| ShardId(part * self.blocks.shards + s.0))
+            .collect()
     }
 
     fn roots(&self, shard: ShardId) -> Frontier {
-        let mut positions: Vec<u32> =
-            self.roots.iter().filter(|(s, _)| *s == shard).map(|(_, p)| *p).collect();
+        let mut positions: Vec<u32> = self
+            .roots
+            .iter()
+            .filter(|(s, _)| *s == shard)
+            .map(|(_, p)| *p)
+            .collect();
         positions.sort_unstable();
         positions.dedup();
         Frontier::from_positions(self.blocks.geometry(), positions)
@@ -103,10 +111,15 @@ impl Space for Blocked {
             sources,
             source_of_move: Some(&source_of_move),
         };
-        let questions = if samples == 0 { None } else { Some(subject.ask(own, seen_set, samples)?) };
+        let questions = if samples == 0 {
+            None
+        } else {
+            Some(subject.ask(own, seen_set, samples)?)
+        };
         let input = LevelInput {
             blocks: &self.blocks,
             geometry,
+            direction: Direction::Forward,
             shard: local,
             first_block: self.first_block(shard),
             sources: by_move.iter().map(|(_, f)| *f).collect(),
@@ -118,7 +131,48 @@ impl Space for Blocked {
             None => Default::default(),
             Some(questions) => subject.check(&out.frontier, questions)?,
         };
-        Ok(Expanded { frontier: out.frontier, visited: out.visited, digest: out.digest, certificate })
+        Ok(Expanded {
+            frontier: out.frontier,
+            visited: out.visited,
+            digest: out.digest,
+            certificate,
+        })
+    }
+
+    fn sweep(
+        &self,
+        direction: Direction,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+    ) -> Result<Expanded, EngineError> {
+        let (part, local) = self.split(shard);
+        let by_move = self.blocks.entries(direction)[local as usize]
+            .iter()
+            .map(|entry| {
+                let wanted = ShardId(part * self.blocks.shards + entry.shard);
+                super::input_of(level, shard, wanted, sources).map(|(_, f)| f)
+            })
+            .collect::<Result<_, _>>()?;
+        let input = LevelInput {
+            blocks: &self.blocks,
+            geometry: self.blocks.geometry(),
+            direction,
+            shard: local,
+            first_block: self.first_block(shard),
+            sources: by_move,
+            own,
+            seen,
+        };
+        let out = level::compute(input, &self.buffers)?;
+        Ok(Expanded {
+            frontier: out.frontier,
+            visited: out.visited,
+            digest: out.digest,
+            certificate: Default::default(),
+        })
     }
 
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest {
@@ -133,15 +187,27 @@ impl Space for Blocked {
         self.moves.len()
     }
 
-    fn step(&self, shard: ShardId, position: u32, generator: usize, inverse: bool) -> (ShardId, u32) {
+    fn step(
+        &self,
+        shard: ShardId,
+        position: u32,
+        generator: usize,
+        inverse: bool,
+    ) -> (ShardId, u32) {
         let (part, local) = self.split(shard);
-        let element = if inverse { self.blocks.backward[generator] } else { self.blocks.forward[generator] };
+        let element = if inverse {
+            self.blocks.backward[generator]
+        } else {
+            self.blocks.forward[generator]
+        };
         let (to, at) = self.blocks.apply(local, position, element);
         (ShardId(part * self.blocks.shards + to), at)
     }
 
     fn state(&self, shard: ShardId, position: u32) -> Option<State> {
-        self.index.unrank(shard, position).map(|element| self.index.state(shard, &element))
+        self.index
+            .unrank(shard, position)
+            .map(|element| self.index.state(shard, &element))
     }
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {

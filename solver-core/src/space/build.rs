@@ -46,16 +46,22 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         )));
     }
     let indexed = match wished {
-        Some("sparse") => Err(SpaceError::Unsupported("a space without an index was asked for".into())),
+        Some("sparse") => Err(SpaceError::Unsupported(
+            "a space without an index was asked for".into(),
+        )),
         _ => build_indexed(puzzle, &moves, &chain, &counts, options),
     };
     match indexed {
-        Err(SpaceError::Unsupported(_)) if options.depth.is_some() && matches!(wished, None | Some("sparse")) => {
+        Err(SpaceError::Unsupported(_))
+            if options.depth.is_some() && matches!(wished, None | Some("sparse")) =>
+        {
             build_sparse(puzzle, &moves, &order, &counts, options)
         }
-        Err(SpaceError::Unsupported(why)) if wished.is_none() => Err(SpaceError::Unsupported(format!(
-            "{why}; the first levels can be counted without an index: give a limit with --depth"
-        ))),
+        Err(SpaceError::Unsupported(why)) if wished.is_none() => {
+            Err(SpaceError::Unsupported(format!(
+                "{why}; the first levels can be counted without an index: give a limit with --depth"
+            )))
+        }
         other => other,
     }
 }
@@ -79,7 +85,9 @@ fn build_indexed(
             return describe_product(puzzle, moves, &counts[0], def);
         }
         if wished == Some("product") {
-            return Err(SpaceError::Unsupported("the colouring is no product of independent coordinates".into()));
+            return Err(SpaceError::Unsupported(
+                "the colouring is no product of independent coordinates".into(),
+            ));
         }
         return build_table(puzzle, moves, &order, counts, options);
     }
@@ -92,7 +100,11 @@ fn build_indexed(
     let sources = (0..shards)
         .map(|s| {
             let part = s / blocks.shards * blocks.shards;
-            blocks.sources(s % blocks.shards).into_iter().map(|t| part + t.0).collect()
+            blocks
+                .sources(s % blocks.shards)
+                .into_iter()
+                .map(|t| part + t.0)
+                .collect()
         })
         .collect();
     let geometry = blocks.geometry();
@@ -131,7 +143,11 @@ fn build_sparse(
         shard_bytes: vec![0; shards as usize],
         directed: !puzzle.is_inverse_closed(),
         group_order: order.to_string(),
-        states: if single { counts[0].states.as_ref().map(BigUint::to_string) } else { None },
+        states: if single {
+            counts[0].states.as_ref().map(BigUint::to_string)
+        } else {
+            None
+        },
         states_proof: counts[0].proof.clone(),
         layout: def.layout(),
         body: serialise(&Body::Sparse(def))?,
@@ -151,7 +167,9 @@ fn describe_product(
     Ok(SpaceDef {
         kind: "product".into(),
         shards,
-        sources: (0..shards).map(|s| blocks.sources(s).into_iter().map(|t| t.0).collect()).collect(),
+        sources: (0..shards)
+            .map(|s| blocks.sources(s).into_iter().map(|t| t.0).collect())
+            .collect(),
         shard_states: vec![geometry.states; shards as usize],
         shard_bytes: vec![geometry.dense_bytes(); shards as usize],
         directed: !puzzle.is_inverse_closed(),
@@ -179,13 +197,25 @@ fn build_table(
             r.sort_unstable();
             r
         };
-        sorted(root) == sorted(&roots[0]) && (0..root.len()).all(|i| moved(i) || root[i] == roots[0][i])
+        sorted(root) == sorted(&roots[0])
+            && (0..root.len()).all(|i| moved(i) || root[i] == roots[0][i])
     };
     // All arrangements are states: then several roots with these labels share one orbit.
     let multinomial = (counts[0].is_multinomial && roots.iter().all(|r| same_labels(r)))
-        .then(|| counts[0].states.as_ref().and_then(|n| u64::try_from(n).ok()))
+        .then(|| {
+            counts[0]
+                .states
+                .as_ref()
+                .and_then(|n| u64::try_from(n).ok())
+        })
         .flatten();
-    if multinomial.is_none() && counts.iter().any(|c| c.states.as_ref().is_none_or(|n| *n > BigUint::from(table::LIST_MAX))) {
+    if multinomial.is_none()
+        && counts.iter().any(|c| {
+            c.states
+                .as_ref()
+                .is_none_or(|n| *n > BigUint::from(table::LIST_MAX))
+        })
+    {
         return Err(SpaceError::Unsupported(format!(
             "more than {} states, or not known how many: too many to list",
             table::LIST_MAX
@@ -201,7 +231,11 @@ fn build_table(
             .map(|k| counts[k].states.clone())
             .try_fold(BigUint::from(0u32), |sum, n| n.map(|n| sum + n)),
     };
-    let proof = if known.is_some() { counts[0].proof.clone() } else { "orbit size not proved".to_string() };
+    let proof = if known.is_some() {
+        counts[0].proof.clone()
+    } else {
+        "orbit size not proved".to_string()
+    };
     let shards = def.shards;
     Ok(SpaceDef {
         kind: "table".into(),
@@ -229,7 +263,8 @@ pub(crate) fn load(
     kernel: KernelChoice,
 ) -> Result<Box<dyn Space>, EngineError> {
     let kernel = Kernel::choose(kernel)?;
-    let body: Body = serde_json::from_slice(&def.body).map_err(|e| SpaceError::Damaged(e.to_string()))?;
+    let body: Body =
+        serde_json::from_slice(&def.body).map_err(|e| SpaceError::Damaged(e.to_string()))?;
     let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
     let directed = !puzzle.is_inverse_closed();
     match body {

@@ -63,7 +63,9 @@ pub(crate) fn build(
 ) -> Result<ChainDef, SpaceError> {
     // More shards and tables than anybody can hold: no need to lay out the index to know that.
     if order.bits() > 50 {
-        return Err(SpaceError::Unsupported(format!("{order} states are too many to number")));
+        return Err(SpaceError::Unsupported(format!(
+            "{order} states are too many to number"
+        )));
     }
     let mut best: Option<(f64, ChainDef)> = None;
     for base in base_orders(degree, moves) {
@@ -95,8 +97,13 @@ pub(crate) fn build(
 
 /// Base orders worth trying: the orbits of positions in a few orders, each forwards and backwards.
 fn base_orders(degree: usize, moves: &[Perm]) -> Vec<Vec<u16>> {
-    let mut orbits: Vec<Vec<u16>> = group::orbits(degree, moves).into_iter().filter(|o| o.len() > 1).collect();
-    let fixed: Vec<u16> = (0..degree as u16).filter(|&i| moves.iter().all(|g| g.at(usize::from(i)) == usize::from(i))).collect();
+    let mut orbits: Vec<Vec<u16>> = group::orbits(degree, moves)
+        .into_iter()
+        .filter(|o| o.len() > 1)
+        .collect();
+    let fixed: Vec<u16> = (0..degree as u16)
+        .filter(|&i| moves.iter().all(|g| g.at(usize::from(i)) == usize::from(i)))
+        .collect();
     orbits.sort_by_key(Vec::len);
     let mut orders: Vec<Vec<usize>> = Vec::new();
     let n = orbits.len();
@@ -131,11 +138,17 @@ fn base_orders(degree: usize, moves: &[Perm]) -> Vec<Vec<u16>> {
 /// Share of (superblock, move) pairs whose superblock is moved as a whole, unpermuted; a cheap
 /// estimate at the first levels: moves that leave early digits alone.
 fn still_share(def: &ChainDef, moves: &[Perm]) -> f64 {
-    let Some(first) = def.points.first() else { return 0.0 };
+    let Some(first) = def.points.first() else {
+        return 0.0;
+    };
     let mut still = 0usize;
     for p in moves {
         let inverse = p.inverse();
-        still += first.orbit.iter().filter(|&&x| inverse.at(usize::from(x)) == usize::from(x)).count();
+        still += first
+            .orbit
+            .iter()
+            .filter(|&&x| inverse.at(usize::from(x)) == usize::from(x))
+            .count();
     }
     still as f64 / (moves.len() * first.orbit.len()) as f64
 }
@@ -153,7 +166,9 @@ fn with_base(
     }
     let max_block = options.max_superblock.map_or(32_768, |m| m.max(1) as usize);
     let max_leaf = options.max_leaf.map_or(64, |m| m.clamp(1, 64) as usize);
-    let first = (0..=levels.len()).find(|&i| sizes[i] <= TAIL_MAX).unwrap_or(levels.len());
+    let first = (0..=levels.len())
+        .find(|&i| sizes[i] <= TAIL_MAX)
+        .unwrap_or(levels.len());
     let tail_base: Vec<u16> = levels[first..].iter().map(|l| l.base).collect();
     if !tail::key_fits(degree, levels.len()) || first > DIGITS_MAX - 2 {
         return Err(SpaceError::Unsupported(format!(
@@ -165,13 +180,35 @@ fn with_base(
         .filter(|&i| sizes[i] <= max_block && sizes[i] >= 24)
         .map(|i| elements_of(chain, i))
         .collect();
-    let Tail { cosets, words, leaf } =
-        tail::split(&elements_of(chain, first), &tail_base, &stabilisers, max_leaf, max_block);
+    let Tail {
+        cosets,
+        words,
+        leaf,
+    } = tail::split(
+        &elements_of(chain, first),
+        &tail_base,
+        &stabilisers,
+        max_leaf,
+        max_block,
+    );
     let points = levels[..first]
         .iter()
-        .map(|l| PointDigit { base: l.base, orbit: l.orbit.clone(), transversal: l.transversal.clone() })
+        .map(|l| PointDigit {
+            base: l.base,
+            orbit: l.orbit.clone(),
+            transversal: l.transversal.clone(),
+        })
         .collect();
-    Ok(ChainDef { degree, points, tail_base, cosets, words, leaf, prefix: 0, parts })
+    Ok(ChainDef {
+        degree,
+        points,
+        tail_base,
+        cosets,
+        words,
+        leaf,
+        prefix: 0,
+        parts,
+    })
 }
 
 /// All elements of the stabiliser from level `first` on.
@@ -179,14 +216,23 @@ fn elements_of(chain: &Chain, first: usize) -> Vec<Perm> {
     let mut out = vec![Perm::identity(chain.degree())];
     for level in chain.levels()[first..].iter().rev() {
         // h * u_x: deeper elements on the left.
-        out = level.transversal.iter().flat_map(|u| out.iter().map(move |h| h.then(u))).collect();
+        out = level
+            .transversal
+            .iter()
+            .flat_map(|u| out.iter().map(move |h| h.then(u)))
+            .collect();
     }
     out
 }
 
 /// Digits until there are enough shards, none larger than its positions and a good size allow.
 fn choose_prefix(def: &ChainDef, options: &LayoutOptions) -> Result<usize, SpaceError> {
-    super::choose_prefix(&def.lengths(), def.words.len() as u64, def.leaf.len() as u64, options)
+    super::choose_prefix(
+        &def.lengths(),
+        def.words.len() as u64,
+        def.leaf.len() as u64,
+        options,
+    )
 }
 
 impl ChainDef {
@@ -201,7 +247,11 @@ impl ChainDef {
 
     /// One line for people.
     pub fn layout(&self) -> String {
-        let mut digits: Vec<String> = self.points.iter().map(|p| p.orbit.len().to_string()).collect();
+        let mut digits: Vec<String> = self
+            .points
+            .iter()
+            .map(|p| p.orbit.len().to_string())
+            .collect();
         if self.cosets.len() > 1 {
             digits.push(format!("{} cosets", self.cosets.len()));
         }
@@ -238,15 +288,27 @@ impl ChainIndex {
             let mut place = vec![u32::MAX; def.degree];
             for (k, (&x, u)) in digit.orbit.iter().zip(&digit.transversal).enumerate() {
                 let x = usize::from(x);
-                let fixes = def.points[..i].iter().all(|d| u.len() == def.degree && u.at(usize::from(d.base)) == usize::from(d.base));
-                if u.len() != def.degree || x >= def.degree || u.at(x) != usize::from(digit.base) || !fixes || place[x] != u32::MAX {
+                let fixes = def.points[..i].iter().all(|d| {
+                    u.len() == def.degree && u.at(usize::from(d.base)) == usize::from(d.base)
+                });
+                if u.len() != def.degree
+                    || x >= def.degree
+                    || u.at(x) != usize::from(digit.base)
+                    || !fixes
+                    || place[x] != u32::MAX
+                {
                     return Err(damaged("a transversal element is not what its digit says"));
                 }
                 place[x] = k as u32;
             }
             places.push(place);
         }
-        if def.cosets.is_empty() || def.words.is_empty() || def.leaf.is_empty() || def.leaf.len() > 64 || def.words.len() > 1023 {
+        if def.cosets.is_empty()
+            || def.words.is_empty()
+            || def.leaf.is_empty()
+            || def.leaf.len() > 64
+            || def.words.len() > 1023
+        {
             return Err(damaged("cosets, words or leaf have an impossible size"));
         }
         if def.prefix > def.lengths().len() || !tail::key_fits(def.degree, def.tail_base.len()) {
@@ -254,7 +316,11 @@ impl ChainIndex {
         }
         let all = def.cosets.iter().chain(&def.words).chain(&def.leaf);
         if all.clone().any(|p| p.len() != def.degree)
-            || all.clone().any(|p| def.points.iter().any(|d| p.at(usize::from(d.base)) != usize::from(d.base)))
+            || all.clone().any(|p| {
+                def.points
+                    .iter()
+                    .any(|d| p.at(usize::from(d.base)) != usize::from(d.base))
+            })
         {
             return Err(damaged("a tail element moves an earlier base label"));
         }
@@ -265,14 +331,26 @@ impl ChainIndex {
                 let rc = r.then(c);
                 for (k, l) in def.leaf.iter().enumerate() {
                     let number = (j as u32, w as u32, k as u32);
-                    if tail.insert(tail::key(&def.tail_base, &l.then(&rc)), number).is_some() {
+                    if tail
+                        .insert(tail::key(&def.tail_base, &l.then(&rc)), number)
+                        .is_some()
+                    {
                         return Err(damaged("two tail elements are equal"));
                     }
                 }
             }
         }
-        let inverses = def.points.iter().map(|d| d.transversal.iter().map(Perm::inverse).collect()).collect();
-        Ok(ChainIndex { def, inverses, places, tail })
+        let inverses = def
+            .points
+            .iter()
+            .map(|d| d.transversal.iter().map(Perm::inverse).collect())
+            .collect();
+        Ok(ChainIndex {
+            def,
+            inverses,
+            places,
+            tail,
+        })
     }
 
     /// Digits, word and leaf number of a group element; `None` if it is not in the group.
@@ -291,7 +369,9 @@ impl ChainIndex {
             }
         }
         let &(j, w, k) = self.tail.get(&tail::key(&self.def.tail_base, &s))?;
-        let found = self.def.leaf[k as usize].then(&self.def.words[w as usize]).then(&self.def.cosets[j as usize]);
+        let found = self.def.leaf[k as usize]
+            .then(&self.def.words[w as usize])
+            .then(&self.def.cosets[j as usize]);
         if found != s {
             return None;
         }
@@ -309,14 +389,20 @@ impl ChainIndex {
             range.fold(0u32, |n, i| n * lengths[i] as u32 + digits[i])
         };
         let block = number(self.def.prefix..lengths.len());
-        Some((number(0..self.def.prefix), (block * self.def.words.len() as u32 + w) * 64 + k))
+        Some((
+            number(0..self.def.prefix),
+            (block * self.def.words.len() as u32 + w) * 64 + k,
+        ))
     }
 
     /// The group element at a position; `None` for unused positions.
     pub fn unrank(&self, shard: u32, position: u32) -> Option<Perm> {
         let lengths = self.def.lengths();
         let (k, word) = (position % 64, position / 64);
-        let (w, mut block) = (word % self.def.words.len() as u32, word / self.def.words.len() as u32);
+        let (w, mut block) = (
+            word % self.def.words.len() as u32,
+            word / self.def.words.len() as u32,
+        );
         let mut shard = shard;
         let mut digits = vec![0u32; lengths.len()];
         for i in (self.def.prefix..lengths.len()).rev() {
@@ -330,7 +416,11 @@ impl ChainIndex {
         if block != 0 || shard != 0 {
             return None;
         }
-        let mut s = self.def.leaf.get(k as usize)?.then(&self.def.words[w as usize]);
+        let mut s = self
+            .def
+            .leaf
+            .get(k as usize)?
+            .then(&self.def.words[w as usize]);
         if self.def.cosets.len() > 1 {
             s = s.then(&self.def.cosets[digits[lengths.len() - 1] as usize]);
         }
@@ -346,7 +436,8 @@ impl ChainIndex {
     /// a damaged or wrong index is found here.
     pub fn tables(&self, moves: &[Perm], kernel: Kernel) -> Result<Blocks, SpaceError> {
         let def = &self.def;
-        let escaped = || SpaceError::Damaged("a move leads out of the stored stabiliser chain".into());
+        let escaped =
+            || SpaceError::Damaged("a move leads out of the stored stabiliser chain".into());
         let mut elements = Elements::new(self.bases_from(0));
         let forward: Vec<u32> = moves.iter().map(|p| elements.number(p.clone())).collect();
         let backward: Vec<u32> = moves.iter().map(|p| elements.number(p.inverse())).collect();
@@ -362,13 +453,21 @@ impl ChainIndex {
                         return Err(escaped());
                     }
                     let rest = u.then(sigma).then(&self.inverses[i][to as usize]);
-                    steps.push(Step { to, element: next.number(rest) });
+                    steps.push(Step {
+                        to,
+                        element: next.number(rest),
+                    });
                 }
                 if next.list.len() > ELEMENTS_MAX {
-                    return Err(SpaceError::Unsupported("the tables of the digits would be too large".into()));
+                    return Err(SpaceError::Unsupported(
+                        "the tables of the digits would be too large".into(),
+                    ));
                 }
             }
-            digits.push(Digit { len: digit.orbit.len() as u32, steps });
+            digits.push(Digit {
+                len: digit.orbit.len() as u32,
+                steps,
+            });
             elements = next;
         }
         if def.cosets.len() > 1 {
@@ -378,12 +477,21 @@ impl ChainIndex {
             for sigma in &elements.list {
                 for c in &def.cosets {
                     let product = c.then(sigma);
-                    let &(to, ..) = self.tail.get(&tail::key(&def.tail_base, &product)).ok_or_else(escaped)?;
+                    let &(to, ..) = self
+                        .tail
+                        .get(&tail::key(&def.tail_base, &product))
+                        .ok_or_else(escaped)?;
                     let rest = product.then(&inverses[to as usize]);
-                    steps.push(Step { to, element: next.number(rest) });
+                    steps.push(Step {
+                        to,
+                        element: next.number(rest),
+                    });
                 }
             }
-            digits.push(Digit { len: def.cosets.len() as u32, steps });
+            digits.push(Digit {
+                len: def.cosets.len() as u32,
+                steps,
+            });
             elements = next;
         }
         let mut rows = Vec::with_capacity(elements.list.len() * def.words.len());
@@ -406,12 +514,22 @@ impl ChainIndex {
             }
             controls.push(control);
         }
-        let tables = BlockTables::leaf(kernel, def.words.len(), rows, &controls, def.leaf.len() as u32);
+        let tables = BlockTables::leaf(
+            kernel,
+            def.words.len(),
+            rows,
+            &controls,
+            def.leaf.len() as u32,
+        );
         Ok(Blocks::new(digits, def.prefix, tables, forward, backward))
     }
 
     fn bases_from(&self, first: usize) -> Vec<u16> {
-        self.def.points[first..].iter().map(|d| d.base).chain(self.def.tail_base.iter().copied()).collect()
+        self.def.points[first..]
+            .iter()
+            .map(|d| d.base)
+            .chain(self.def.tail_base.iter().copied())
+            .collect()
     }
 }
 
@@ -424,12 +542,19 @@ struct Elements {
 
 impl Elements {
     fn new(base: Vec<u16>) -> Elements {
-        Elements { base, numbers: KeyMap::default(), list: Vec::new() }
+        Elements {
+            base,
+            numbers: KeyMap::default(),
+            list: Vec::new(),
+        }
     }
 
     fn number(&mut self, p: Perm) -> u32 {
         let next = self.list.len() as u32;
-        let number = *self.numbers.entry(tail::key(&self.base, &p)).or_insert(next);
+        let number = *self
+            .numbers
+            .entry(tail::key(&self.base, &p))
+            .or_insert(next);
         if number == next {
             self.list.push(p);
         }
@@ -454,17 +579,31 @@ impl ChainParts {
         // repeat leave a choice, which the next digits and the final comparison settle.
         let def = &self.index.def;
         let mut open: Vec<(Vec<u16>, Perm)> = vec![(state.to_vec(), Perm::identity(def.degree))];
-        let tail: Vec<&Perm> = def.cosets.iter().chain(&def.words).chain(&def.leaf).collect();
+        let tail: Vec<&Perm> = def
+            .cosets
+            .iter()
+            .chain(&def.words)
+            .chain(&def.leaf)
+            .collect();
         for (i, digit) in def.points.iter().enumerate() {
-            let deeper = || def.points[i + 1..].iter().flat_map(|d| &d.transversal).chain(tail.iter().copied());
-            let fixed: Vec<u16> =
-                (0..def.degree as u16).filter(|&x| deeper().all(|g| g.at(usize::from(x)) == usize::from(x))).collect();
+            let deeper = || {
+                def.points[i + 1..]
+                    .iter()
+                    .flat_map(|d| &d.transversal)
+                    .chain(tail.iter().copied())
+            };
+            let fixed: Vec<u16> = (0..def.degree as u16)
+                .filter(|&x| deeper().all(|g| g.at(usize::from(x)) == usize::from(x)))
+                .collect();
             let mut next = Vec::new();
             for (state, made) in &open {
                 for (k, &x) in digit.orbit.iter().enumerate() {
                     if state[usize::from(x)] == labels[usize::from(digit.base)] {
                         let rest = self.index.inverses[i][k].apply(state);
-                        if fixed.iter().all(|&b| rest[usize::from(b)] == labels[usize::from(b)]) {
+                        if fixed
+                            .iter()
+                            .all(|&b| rest[usize::from(b)] == labels[usize::from(b)])
+                        {
                             next.push((rest, digit.transversal[k].then(made)));
                         }
                     }
@@ -479,7 +618,11 @@ impl ChainParts {
                 for l in &def.leaf {
                     let h = l.then(&rc);
                     let image = h.apply(labels);
-                    out.extend(open.iter().filter(|(rest, _)| *rest == image).map(|(_, made)| h.then(made)));
+                    out.extend(
+                        open.iter()
+                            .filter(|(rest, _)| *rest == image)
+                            .map(|(_, made)| h.then(made)),
+                    );
                 }
             }
         }
@@ -489,13 +632,18 @@ impl ChainParts {
 
 impl super::Index for ChainParts {
     fn unrank(&self, shard: super::ShardId, position: u32) -> Option<Vec<u16>> {
-        self.index.unrank(shard.0 % self.shards, position).map(Vec::from)
+        self.index
+            .unrank(shard.0 % self.shards, position)
+            .map(Vec::from)
     }
 
     fn rank(&self, near: super::ShardId, element: &[u16]) -> Option<(super::ShardId, u32)> {
         let element = Perm::from_images(element).ok()?;
         let (shard, position) = self.index.rank(&element)?;
-        Some((super::ShardId(near.0 / self.shards * self.shards + shard), position))
+        Some((
+            super::ShardId(near.0 / self.shards * self.shards + shard),
+            position,
+        ))
     }
 
     fn state(&self, shard: super::ShardId, element: &[u16]) -> super::State {
@@ -518,16 +666,14 @@ impl super::Index for ChainParts {
 
 /// Groups roots by orbit; each part keeps the group elements of its roots. Only for roots on
 /// which the group acts regularly.
-pub(crate) fn parts_of(
-    degree: usize,
-    chain: &Chain,
-    roots: &[super::State],
-) -> Vec<ChainPart> {
+pub(crate) fn parts_of(degree: usize, chain: &Chain, roots: &[super::State]) -> Vec<ChainPart> {
     let mut parts: Vec<ChainPart> = Vec::new();
     'root: for root in roots {
         for part in &mut parts {
             // The action is regular, so there is one element at most and few partial ones.
-            let found = chain.elements_between(&part.labels, root, usize::MAX).unwrap_or_default();
+            let found = chain
+                .elements_between(&part.labels, root, usize::MAX)
+                .unwrap_or_default();
             if let Some(g) = found.into_iter().next() {
                 if !part.roots.contains(&g) {
                     part.roots.push(g);
@@ -535,7 +681,10 @@ pub(crate) fn parts_of(
                 continue 'root;
             }
         }
-        parts.push(ChainPart { labels: root.to_vec(), roots: vec![Perm::identity(degree)] });
+        parts.push(ChainPart {
+            labels: root.to_vec(),
+            roots: vec![Perm::identity(degree)],
+        });
     }
     parts
 }

@@ -84,6 +84,23 @@ pub(crate) trait Index: Send + Sync {
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
 }
 
+/// Which way a sweep goes: along the moves, or along their inverses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+impl Direction {
+    /// The other one.
+    pub fn opposite(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        }
+    }
+}
+
 /// One block kind behind [`crate::engine::Engine`], where most methods are described.
 pub(crate) trait Space: Send + Sync {
     fn kind(&self) -> &'static str;
@@ -102,12 +119,28 @@ pub(crate) trait Space: Send + Sync {
         seen: Seen,
         samples: u32,
     ) -> Result<Expanded, EngineError>;
+    /// `expand` in either direction, without certificate; `sources` holds all shards.
+    fn sweep(
+        &self,
+        direction: Direction,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+    ) -> Result<Expanded, EngineError>;
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest;
     fn table_bytes(&self) -> u64;
     /// Number of generators.
     fn moves(&self) -> usize;
     /// One state by one generator (or its inverse).
-    fn step(&self, shard: ShardId, position: u32, generator: usize, inverse: bool) -> (ShardId, u32);
+    fn step(
+        &self,
+        shard: ShardId,
+        position: u32,
+        generator: usize,
+        inverse: bool,
+    ) -> (ShardId, u32);
     /// The labelling at a position; `None` for unused positions.
     fn state(&self, shard: ShardId, position: u32) -> Option<State>;
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
@@ -135,9 +168,15 @@ pub(crate) fn input_of<'a>(
     wanted: ShardId,
     sources: &[(ShardId, &'a Frontier)],
 ) -> Result<(ShardId, &'a Frontier), EngineError> {
-    sources.iter().copied().find(|(s, _)| *s == wanted).ok_or_else(|| {
-        EngineError::Input(format!("level {level} of shard {shard} lacks its source shard {wanted}"))
-    })
+    sources
+        .iter()
+        .copied()
+        .find(|(s, _)| *s == wanted)
+        .ok_or_else(|| {
+            EngineError::Input(format!(
+                "level {level} of shard {shard} lacks its source shard {wanted}"
+            ))
+        })
 }
 
 /// All inputs must have the shape of the space.
@@ -152,7 +191,9 @@ pub(crate) fn check_inputs(
     let all = sources.iter().map(|(_, f)| *f).chain([own, seen]);
     for f in all {
         if f.geometry() != geometry {
-            return Err(EngineError::Input(format!("level {level} of shard {shard}: an input has another shape")));
+            return Err(EngineError::Input(format!(
+                "level {level} of shard {shard}: an input has another shape"
+            )));
         }
     }
     Ok(())
@@ -168,7 +209,11 @@ pub(crate) fn choose_prefix(
 ) -> Result<usize, SpaceError> {
     let blocks: u128 = lengths.iter().map(|&l| u128::from(l)).product();
     let states = blocks * u128::from(words * leaf);
-    let wanted = u128::from(options.min_shards.unwrap_or(if states >= 5_000_000 { 8 } else { 1 }));
+    let wanted = u128::from(
+        options
+            .min_shards
+            .unwrap_or(if states >= 5_000_000 { 8 } else { 1 }),
+    );
     let (mut shards, mut rest) = (1u128, blocks);
     let mut prefix = 0;
     while prefix < lengths.len() && (shards < wanted || rest * u128::from(words) * 8 > 64 << 20) {

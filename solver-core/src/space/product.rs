@@ -47,7 +47,10 @@ pub(crate) struct Coordinate {
 
 impl Coordinate {
     fn view(&self, state: &[u16]) -> Option<Vec<u16>> {
-        self.positions.iter().map(|&i| self.classes.get(&state[usize::from(i)]).copied()).collect()
+        self.positions
+            .iter()
+            .map(|&i| self.classes.get(&state[usize::from(i)]).copied())
+            .collect()
     }
 
     /// The values reachable from the roots, sorted; `None` beyond `max`.
@@ -87,8 +90,11 @@ impl Coordinate {
         moves
             .iter()
             .map(|p| {
-                let images: Option<Vec<u64>> =
-                    self.positions.iter().map(|&i| place.get(&(p.at(usize::from(i)) as u16)).copied()).collect();
+                let images: Option<Vec<u64>> = self
+                    .positions
+                    .iter()
+                    .map(|&i| place.get(&(p.at(usize::from(i)) as u16)).copied())
+                    .collect();
                 Perm::from_images(&images?).ok()
             })
             .collect()
@@ -124,18 +130,32 @@ pub(crate) fn build(
         return Ok(None);
     }
     let coloured = |o: &&Vec<u16>| {
-        o.iter().any(|&i| roots.iter().any(|r| r[usize::from(i)] != roots[0][usize::from(o[0])]))
+        o.iter().any(|&i| {
+            roots
+                .iter()
+                .any(|r| r[usize::from(i)] != roots[0][usize::from(o[0])])
+        })
     };
     // One orbit alone must be the row.
-    let single = group::orbits(degree, moves).iter().filter(|o| o.len() > 1).filter(coloured).count() < 2;
+    let single = group::orbits(degree, moves)
+        .iter()
+        .filter(|o| o.len() > 1)
+        .filter(coloured)
+        .count()
+        < 2;
     if single && *states > BigUint::from(ROW_MAX) {
         return Ok(None);
     }
     let mut coordinates: Vec<Coordinate> = Vec::new();
     let mut product = BigUint::from(1u32);
-    for positions in group::orbits(degree, moves).into_iter().filter(|o| o.len() > 1) {
-        let mut labels: Vec<u16> =
-            roots.iter().flat_map(|r| positions.iter().map(|&i| r[usize::from(i)])).collect();
+    for positions in group::orbits(degree, moves)
+        .into_iter()
+        .filter(|o| o.len() > 1)
+    {
+        let mut labels: Vec<u16> = roots
+            .iter()
+            .flat_map(|r| positions.iter().map(|&i| r[usize::from(i)]))
+            .collect();
         labels.sort_unstable();
         labels.dedup();
         if labels.len() == 1 {
@@ -143,7 +163,10 @@ pub(crate) fn build(
         }
         let found = coordinates_of(&positions, &labels, moves, &roots);
         let Some(found) = found else { return Ok(None) };
-        product *= found.iter().map(|c| BigUint::from(c.values)).product::<BigUint>();
+        product *= found
+            .iter()
+            .map(|c| BigUint::from(c.values))
+            .product::<BigUint>();
         coordinates.extend(found);
     }
     if product != *states {
@@ -164,15 +187,29 @@ pub(crate) fn build(
     let lengths: Vec<u64> = coordinates.iter().map(|c| c.values as u64).collect();
     let prefix = super::choose_prefix(&lengths, row.values.div_ceil(64) as u64, 64, options)?;
     coordinates.push(row);
-    Ok(Some(ProductDef { degree, roots, coordinates, prefix }))
+    Ok(Some(ProductDef {
+        degree,
+        roots,
+        coordinates,
+        prefix,
+    }))
 }
 
 /// The coordinates of one orbit of positions: two coarser colourings that say as much as the whole
 /// one and are smaller, if there are any, or the whole.
-fn coordinates_of(positions: &[u16], labels: &[u16], moves: &[Perm], roots: &[Vec<u16>]) -> Option<Vec<Coordinate>> {
+fn coordinates_of(
+    positions: &[u16],
+    labels: &[u16],
+    moves: &[Perm],
+    roots: &[Vec<u16>],
+) -> Option<Vec<Coordinate>> {
     let make = |classes: &[u16]| Coordinate {
         positions: positions.to_vec(),
-        classes: labels.iter().copied().zip(classes.iter().copied()).collect(),
+        classes: labels
+            .iter()
+            .copied()
+            .zip(classes.iter().copied())
+            .collect(),
         values: 0,
     };
     let whole: Vec<u16> = (0..labels.len() as u16).collect();
@@ -185,7 +222,9 @@ fn coordinates_of(positions: &[u16], labels: &[u16], moves: &[Perm], roots: &[Ve
     if (3..=4).contains(&labels.len()) {
         let coarse: Vec<(Vec<u16>, usize)> = partitions(labels.len())
             .into_iter()
-            .filter(|p| (2..labels.len()).contains(&(usize::from(*p.iter().max().unwrap_or(&0)) + 1)))
+            .filter(|p| {
+                (2..labels.len()).contains(&(usize::from(*p.iter().max().unwrap_or(&0)) + 1))
+            })
             .filter_map(|p| {
                 let values = make(&p).list(moves, roots, ROW_MAX)?.len();
                 Some((p, values))
@@ -198,8 +237,13 @@ fn coordinates_of(positions: &[u16], labels: &[u16], moves: &[Perm], roots: &[Ve
                 pairs.dedup();
                 // Together they say as much as the whole, so the whole has at most a * b values; that it
                 // has as many is checked by the product over all coordinates.
-                if pairs.len() == labels.len() && best.as_ref().is_none_or(|(least, _)| a * b < *least) {
-                    let with = |classes: &[u16], values: usize| Coordinate { values, ..make(classes) };
+                if pairs.len() == labels.len()
+                    && best.as_ref().is_none_or(|(least, _)| a * b < *least)
+                {
+                    let with = |classes: &[u16], values: usize| Coordinate {
+                        values,
+                        ..make(classes)
+                    };
                     best = Some((a * b, vec![with(p, *a), with(q, *b)]));
                 }
             }
@@ -215,7 +259,11 @@ fn coordinates_of(positions: &[u16], labels: &[u16], moves: &[Perm], roots: &[Ve
 impl ProductDef {
     /// One line for people.
     pub fn layout(&self) -> String {
-        let sizes: Vec<String> = self.coordinates.iter().map(|c| c.values.to_string()).collect();
+        let sizes: Vec<String> = self
+            .coordinates
+            .iter()
+            .map(|c| c.values.to_string())
+            .collect();
         let (tops, row) = sizes.split_at(sizes.len() - 1);
         format!(
             "shards [{}] digits [{}] rows of {} states",
@@ -246,7 +294,10 @@ impl ProductIndex {
             || def.roots.is_empty()
             || def.roots.iter().any(|r| r.len() != def.degree)
             || moves.iter().any(|m| m.len() != def.degree)
-            || def.coordinates.iter().any(|c| c.positions.iter().any(|&i| usize::from(i) >= def.degree))
+            || def
+                .coordinates
+                .iter()
+                .any(|c| c.positions.iter().any(|&i| usize::from(i) >= def.degree))
         {
             return Err(damaged("coordinates, prefix or roots do not fit"));
         }
@@ -257,7 +308,12 @@ impl ProductIndex {
             if list.len() != c.values || list.is_empty() {
                 return Err(damaged("a coordinate has another number of values"));
             }
-            places.push(list.iter().enumerate().map(|(k, v)| (v.clone(), k as u32)).collect());
+            places.push(
+                list.iter()
+                    .enumerate()
+                    .map(|(k, v)| (v.clone(), k as u32))
+                    .collect(),
+            );
             lists.push(list);
         }
         let mut members = vec![Vec::new(); def.degree];
@@ -275,8 +331,10 @@ impl ProductIndex {
                 continue;
             }
             for &label in &all {
-                let classes: Option<Vec<u16>> =
-                    list.iter().map(|&(k, _)| def.coordinates[k].classes.get(&label).copied()).collect();
+                let classes: Option<Vec<u16>> = list
+                    .iter()
+                    .map(|&(k, _)| def.coordinates[k].classes.get(&label).copied())
+                    .collect();
                 if let Some(classes) = classes
                     && labels[i].insert(classes, label).is_some()
                 {
@@ -284,13 +342,23 @@ impl ProductIndex {
                 }
             }
         }
-        Ok(ProductIndex { def, lists, places, labels, members })
+        Ok(ProductIndex {
+            def,
+            lists,
+            places,
+            labels,
+            members,
+        })
     }
 
     /// Shards and superblocks.
     pub fn tables(&self, moves: &[Perm], kernel: Kernel) -> Result<Blocks, SpaceError> {
         let escaped = || SpaceError::Damaged("a move leads out of a coordinate".into());
-        let both: Vec<Perm> = moves.iter().cloned().chain(moves.iter().map(Perm::inverse)).collect();
+        let both: Vec<Perm> = moves
+            .iter()
+            .cloned()
+            .chain(moves.iter().map(Perm::inverse))
+            .collect();
         let mut tables: Vec<Vec<u32>> = Vec::new();
         for (k, c) in self.def.coordinates.iter().enumerate() {
             let local = c.local(&both).ok_or_else(escaped)?;
@@ -310,15 +378,27 @@ impl ProductIndex {
                 let steps = table
                     .iter()
                     .enumerate()
-                    .map(|(at, &to)| Step { to, element: (at / c.values) as u32 })
+                    .map(|(at, &to)| Step {
+                        to,
+                        element: (at / c.values) as u32,
+                    })
                     .collect();
-                Digit { len: c.values as u32, steps }
+                Digit {
+                    len: c.values as u32,
+                    steps,
+                }
             })
             .collect();
         let images = row.into_iter().map(|i| i as u16).collect();
         let states = self.def.coordinates[self.def.coordinates.len() - 1].values;
         let m = moves.len() as u32;
-        Ok(Blocks::new(digits, self.def.prefix, BlockTables::row(kernel, states, images), (0..m).collect(), (m..2 * m).collect()))
+        Ok(Blocks::new(
+            digits,
+            self.def.prefix,
+            BlockTables::row(kernel, states, images),
+            (0..m).collect(),
+            (m..2 * m).collect(),
+        ))
     }
 
     /// Shard and position of a labelling.
@@ -362,7 +442,10 @@ impl Index for ProductIndex {
         let mut state = self.def.roots[0].clone();
         for (i, list) in self.members.iter().enumerate() {
             if !list.is_empty() {
-                let classes: Vec<u16> = list.iter().map(|&(k, j)| self.lists[k][values[k] as usize][j]).collect();
+                let classes: Vec<u16> = list
+                    .iter()
+                    .map(|&(k, j)| self.lists[k][values[k] as usize][j])
+                    .collect();
                 state[i] = *self.labels[i].get(&classes)?;
             }
         }
@@ -370,7 +453,8 @@ impl Index for ProductIndex {
     }
 
     fn rank(&self, _near: ShardId, element: &[u16]) -> Option<(ShardId, u32)> {
-        self.place(element).map(|(shard, position)| (ShardId(shard), position))
+        self.place(element)
+            .map(|(shard, position)| (ShardId(shard), position))
     }
 
     fn state(&self, _shard: ShardId, element: &[u16]) -> State {

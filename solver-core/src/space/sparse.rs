@@ -5,7 +5,7 @@
 //! labellings. A hash of the key decides the shard and nothing else; equality is equality of keys.
 //! Duplicates go by sorting, seen states by merging with the two (directed: all) levels before.
 
-use super::{LayoutOptions, Space, SpaceError};
+use super::{Direction, LayoutOptions, Space, SpaceError};
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
 use crate::engine::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::group::rng::{SplitMix, mix};
@@ -28,27 +28,48 @@ pub(crate) struct SparseDef {
 }
 
 /// Chooses key width and shards.
-pub(crate) fn build(degree: usize, moves: &[Perm], roots: &[State], options: &LayoutOptions) -> SparseDef {
+pub(crate) fn build(
+    degree: usize,
+    moves: &[Perm],
+    roots: &[State],
+    options: &LayoutOptions,
+) -> SparseDef {
     let positions: Vec<u16> = (0..degree as u16)
         .filter(|&i| {
             let i = usize::from(i);
             moves.iter().any(|p| p.at(i) != i) || roots.iter().any(|r| r[i] != roots[0][i])
         })
         .collect();
-    let largest = roots.iter().flat_map(|r| r.iter().copied()).max().unwrap_or(0);
+    let largest = roots
+        .iter()
+        .flat_map(|r| r.iter().copied())
+        .max()
+        .unwrap_or(0);
     let bits = (u16::BITS - largest.leading_zeros()).max(1);
     let roots = roots.iter().map(|r| r.to_vec()).collect();
-    SparseDef { degree, positions, bits, shards: options.min_shards.unwrap_or(1).clamp(1, 4096), roots }
+    SparseDef {
+        degree,
+        positions,
+        bits,
+        shards: options.min_shards.unwrap_or(1).clamp(1, 4096),
+        roots,
+    }
 }
 
 impl SparseDef {
     fn words(&self) -> usize {
-        (self.positions.len() * self.bits as usize).div_ceil(64).max(1)
+        (self.positions.len() * self.bits as usize)
+            .div_ceil(64)
+            .max(1)
     }
 
     /// The shape of every shard.
     pub fn geometry(&self) -> ShardGeometry {
-        ShardGeometry { blocks: 0, words: self.words() as u32, states: 0 }
+        ShardGeometry {
+            blocks: 0,
+            words: self.words() as u32,
+            states: 0,
+        }
     }
 
     /// One line for people.
@@ -74,7 +95,11 @@ pub(crate) struct Sparse {
 /// Checks the definition against the moves.
 pub(crate) fn load(def: SparseDef, moves: Vec<Perm>, directed: bool) -> Result<Sparse, SpaceError> {
     let damaged = |what: &str| SpaceError::Damaged(what.into());
-    if def.bits == 0 || def.bits > 16 || def.shards == 0 || def.roots.iter().any(|r| r.len() != def.degree) {
+    if def.bits == 0
+        || def.bits > 16
+        || def.shards == 0
+        || def.roots.iter().any(|r| r.len() != def.degree)
+    {
         return Err(damaged("key width, shards or roots do not fit"));
     }
     let local = moves
@@ -90,7 +115,13 @@ pub(crate) fn load(def: SparseDef, moves: Vec<Perm>, directed: bool) -> Result<S
         })
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| damaged("a move leads out of the stored positions"))?;
-    Ok(Sparse { def, moves, directed, local, memory_bytes: AtomicU64::new(u64::MAX) })
+    Ok(Sparse {
+        def,
+        moves,
+        directed,
+        local,
+        memory_bytes: AtomicU64::new(u64::MAX),
+    })
 }
 
 impl Sparse {
@@ -127,7 +158,7 @@ impl Sparse {
 
     fn shard_of(&self, key: &[u64]) -> u32 {
         let hash = key.iter().fold(0x5eed, |h, &w| mix(h ^ w));
-        (u128::from(hash) * u128::from(self.def.shards) >> 64) as u32
+        ((u128::from(hash) * u128::from(self.def.shards)) >> 64) as u32
     }
 
     fn labelling(&self, key: &[u64]) -> State {
@@ -184,13 +215,19 @@ impl Sparse {
         let mut rng = SplitMix(mix(u64::from(level) << 32 | u64::from(shard.0)));
         let mut done = Certificate::default();
         for k in 0..count.min(samples as usize) {
-            let at = if count <= samples as usize { k } else { rng.below(count) };
+            let at = if count <= samples as usize {
+                k
+            } else {
+                rng.below(count)
+            };
             let state = self.labelling(&new[at * width..(at + 1) * width]);
             let found = self.moves.iter().any(|p| {
                 let before = p.inverse().apply(&state);
                 let key = self.pack(self.def.positions.iter().map(|&i| before[usize::from(i)]));
                 let home = self.shard_of(&key);
-                sources.iter().any(|(s, f)| s.0 == home && has_key(keys(f), width, &key))
+                sources
+                    .iter()
+                    .any(|(s, f)| s.0 == home && has_key(keys(f), width, &key))
             });
             if !found {
                 return Err(EngineError::Violated(format!(
@@ -229,13 +266,19 @@ fn sorted(list: &[u64], width: usize) -> Vec<u64> {
     let key = |k: u32| &list[k as usize * width..(k as usize + 1) * width];
     order.par_sort_unstable_by(|&a, &b| key(a).cmp(key(b)));
     order.dedup_by(|a, b| key(*a) == key(*b));
-    order.into_iter().flat_map(|k| key(k).iter().copied()).collect()
+    order
+        .into_iter()
+        .flat_map(|k| key(k).iter().copied())
+        .collect()
 }
 
 /// The sorted keys that are in neither of the two sorted lists.
 fn without(list: &[u64], width: usize, a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut out = Vec::with_capacity(list.len());
-    let mut others = [a.chunks_exact(width).peekable(), b.chunks_exact(width).peekable()];
+    let mut others = [
+        a.chunks_exact(width).peekable(),
+        b.chunks_exact(width).peekable(),
+    ];
     for key in list.chunks_exact(width) {
         let mut seen = false;
         for other in &mut others {
@@ -303,32 +346,61 @@ impl Space for Sparse {
         let width = self.def.words();
         let total: u64 = sources.iter().map(|(_, f)| f.count()).sum();
         // Candidates, their order, and the sorted copy.
-        let needed = total * self.moves.len() as u64 / u64::from(self.def.shards) * (width as u64 * 16 + 4);
+        let needed =
+            total * self.moves.len() as u64 / u64::from(self.def.shards) * (width as u64 * 16 + 4);
         let allowed = self.memory_bytes.load(Relaxed);
         if needed > allowed || total * self.moves.len() as u64 >= u64::from(u32::MAX) {
             return Err(EngineError::Memory { needed, allowed });
         }
         let candidates = sorted(&self.candidates(shard, sources), width);
         let new = without(&candidates, width, keys(own), keys(before));
-        let certificate =
-            if samples == 0 { Certificate::default() } else { self.certify(level, shard, sources, &new, samples)? };
+        let certificate = if samples == 0 {
+            Certificate::default()
+        } else {
+            self.certify(level, shard, sources, &new, samples)?
+        };
         let visited = match &seen {
             Seen::Visited(v) => {
                 let all = [keys(v), &new].concat();
-                Some(Frontier::from_keys(self.def.geometry(), sorted(&all, width)))
+                Some(Frontier::from_keys(
+                    self.def.geometry(),
+                    sorted(&all, width),
+                ))
             }
             Seen::Previous(_) => None,
         };
         let frontier = Frontier::from_keys(self.def.geometry(), new);
         let digest = self.digest(shard, &frontier);
-        Ok(Expanded { frontier, visited, digest, certificate })
+        Ok(Expanded {
+            frontier,
+            visited,
+            digest,
+            certificate,
+        })
+    }
+
+    fn sweep(
+        &self,
+        _direction: Direction,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+    ) -> Result<Expanded, EngineError> {
+        // Only forwards: nothing here searches back.
+        self.expand(level, shard, sources, own, seen, 0)
     }
 
     fn digest(&self, _shard: ShardId, frontier: &Frontier) -> Digest {
-        let sum = keys(frontier).chunks_exact(self.def.words()).fold(0u128, |sum, key| {
-            let (a, b) = key.iter().fold((1u64, 2u64), |(a, b), &w| (mix(a ^ w), mix(b ^ w.rotate_left(32))));
-            sum.wrapping_add(u128::from(a) << 64 | u128::from(b))
-        });
+        let sum = keys(frontier)
+            .chunks_exact(self.def.words())
+            .fold(0u128, |sum, key| {
+                let (a, b) = key.iter().fold((1u64, 2u64), |(a, b), &w| {
+                    (mix(a ^ w), mix(b ^ w.rotate_left(32)))
+                });
+                sum.wrapping_add(u128::from(a) << 64 | u128::from(b))
+            });
         Digest(sum)
     }
 
@@ -340,7 +412,13 @@ impl Space for Sparse {
         self.moves.len()
     }
 
-    fn step(&self, shard: ShardId, position: u32, _generator: usize, _inverse: bool) -> (ShardId, u32) {
+    fn step(
+        &self,
+        shard: ShardId,
+        position: u32,
+        _generator: usize,
+        _inverse: bool,
+    ) -> (ShardId, u32) {
         // There are no positions to step between; `words` and `smallest` are answered below.
         (shard, position)
     }
@@ -358,7 +436,11 @@ impl Space for Sparse {
     }
 
     fn smallest(&self, _shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
-        keys(frontier).chunks_exact(self.def.words()).take(limit).map(|key| self.labelling(key)).collect()
+        keys(frontier)
+            .chunks_exact(self.def.words())
+            .take(limit)
+            .map(|key| self.labelling(key))
+            .collect()
     }
 
     fn words(
@@ -368,6 +450,9 @@ impl Space for Sparse {
         _kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         _memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
-        states.iter().map(|_| Err("the sparse kind has no index to search back with".to_string())).collect()
+        states
+            .iter()
+            .map(|_| Err("the sparse kind has no index to search back with".to_string()))
+            .collect()
     }
 }

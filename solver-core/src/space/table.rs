@@ -7,20 +7,20 @@
 //! need not travel.
 
 use super::two_labels::TwoLabels;
-use super::{Index, LayoutOptions, Space, SpaceError};
+use super::{Direction, Index, LayoutOptions, Space, SpaceError};
 use crate::bfs::certificate;
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
 use crate::bfs::kernel::pages;
 use crate::bfs::level;
+use crate::bfs::words;
 use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::group::rng::mix;
 use crate::perm::Perm;
-use crate::bfs::words;
 use crate::puzzle::State;
-use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Words of a superblock: 4096 states.
 const BLOCK_WORDS: u32 = 64;
@@ -44,7 +44,10 @@ pub(crate) struct TableDef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Numbering {
     /// All labellings with these labels (ascending, with repetition) on the moved positions.
-    Multinomial { positions: Vec<u16>, labels: Vec<u16> },
+    Multinomial {
+        positions: Vec<u16>,
+        labels: Vec<u16>,
+    },
     /// The orbit's states, sorted; the digest of the list.
     Sorted { digest: u64 },
 }
@@ -52,7 +55,10 @@ pub(crate) enum Numbering {
 /// The numbering, ready for use.
 enum Ranker {
     Multinomial(Multinomial),
-    Sorted { list: Vec<Box<[u16]>>, places: HashMap<Box<[u16]>, u32> },
+    Sorted {
+        list: Vec<Box<[u16]>>,
+        places: HashMap<Box<[u16]>, u32>,
+    },
 }
 
 /// Ranks of multiset permutations, two at a time where there are only two labels.
@@ -83,7 +89,10 @@ impl Multinomial {
     fn new(degree: usize, positions: &[u16], sorted: &[u16], root: &[u16]) -> Multinomial {
         let mut labels = sorted.to_vec();
         labels.dedup();
-        let times = labels.iter().map(|l| sorted.iter().filter(|s| *s == l).count()).collect();
+        let times = labels
+            .iter()
+            .map(|l| sorted.iter().filter(|s| *s == l).count())
+            .collect();
         Multinomial {
             degree,
             positions: positions.to_vec(),
@@ -151,7 +160,9 @@ impl Multinomial {
     fn advance(&self, state: &mut [u16]) {
         let at = |k: usize| usize::from(self.positions[k]);
         let n = self.positions.len();
-        let Some(i) = (1..n).rev().find(|&k| state[at(k - 1)] < state[at(k)]) else { return };
+        let Some(i) = (1..n).rev().find(|&k| state[at(k - 1)] < state[at(k)]) else {
+            return;
+        };
         let pivot = state[at(i - 1)];
         if let Some(j) = (i..n).rev().find(|&k| state[at(k)] > pivot) {
             state.swap(at(i - 1), at(j));
@@ -222,7 +233,9 @@ pub(crate) fn orbit_leaders(moves: &[Perm], roots: &[State]) -> Vec<usize> {
 }
 
 fn list_digest(list: &[Box<[u16]>]) -> u64 {
-    list.iter().flatten().fold(list.len() as u64, |h, &v| mix(h ^ u64::from(v)))
+    list.iter()
+        .flatten()
+        .fold(list.len() as u64, |h, &v| mix(h ^ u64::from(v)))
 }
 
 /// The definition. `multinomial`: proved that all arrangements of the root's labels are states.
@@ -239,7 +252,10 @@ pub(crate) fn build(
             let positions: Vec<u16> = (0..degree as u16)
                 .filter(|&i| moves.iter().any(|p| p.at(usize::from(i)) != usize::from(i)))
                 .collect();
-            let mut labels: Vec<u16> = positions.iter().map(|&i| roots[0][usize::from(i)]).collect();
+            let mut labels: Vec<u16> = positions
+                .iter()
+                .map(|&i| roots[0][usize::from(i)])
+                .collect();
             labels.sort_unstable();
             (states, Numbering::Multinomial { positions, labels })
         }
@@ -247,21 +263,38 @@ pub(crate) fn build(
             let list = orbit(moves, &roots, LIST_MAX).ok_or_else(|| {
                 SpaceError::Unsupported(format!("more than {LIST_MAX} states, too many to list"))
             })?;
-            (list.len() as u64, Numbering::Sorted { digest: list_digest(&list) })
+            (
+                list.len() as u64,
+                Numbering::Sorted {
+                    digest: list_digest(&list),
+                },
+            )
         }
     };
     if states > STATES_MAX {
-        return Err(SpaceError::Unsupported(format!("{states} states are more than a table of 32-bit numbers holds")));
+        return Err(SpaceError::Unsupported(format!(
+            "{states} states are more than a table of 32-bit numbers holds"
+        )));
     }
     let blocks = states.div_ceil(BLOCK_STATES);
-    let wanted = u64::from(options.min_shards.unwrap_or(1)).max(states.div_ceil(1 << 27)).min(blocks);
+    let wanted = u64::from(options.min_shards.unwrap_or(1))
+        .max(states.div_ceil(1 << 27))
+        .min(blocks);
     let per_shard = blocks.div_ceil(wanted);
-    Ok(TableDef { degree, states, numbering, shards: blocks.div_ceil(per_shard) as u32, roots })
+    Ok(TableDef {
+        degree,
+        states,
+        numbering,
+        shards: blocks.div_ceil(per_shard) as u32,
+        roots,
+    })
 }
 
 impl TableDef {
     fn blocks_per_shard(&self) -> u64 {
-        self.states.div_ceil(BLOCK_STATES).div_ceil(u64::from(self.shards))
+        self.states
+            .div_ceil(BLOCK_STATES)
+            .div_ceil(u64::from(self.shards))
     }
 
     /// The shape of every shard; the last one may have fewer states.
@@ -269,7 +302,11 @@ impl TableDef {
         let blocks = self.blocks_per_shard();
         let first = u64::from(shard) * blocks * BLOCK_STATES;
         let states = self.states.saturating_sub(first).min(blocks * BLOCK_STATES);
-        ShardGeometry { blocks: states.div_ceil(BLOCK_STATES) as u32, words: BLOCK_WORDS, states }
+        ShardGeometry {
+            blocks: states.div_ceil(BLOCK_STATES) as u32,
+            words: BLOCK_WORDS,
+            states,
+        }
     }
 
     /// One line for people.
@@ -278,7 +315,10 @@ impl TableDef {
             Numbering::Multinomial { .. } => "multinomial rank",
             Numbering::Sorted { .. } => "sorted list of states",
         };
-        format!("{} shards of a table of 32-bit numbers a move, {how}; the sources of a shard are all shards", self.shards)
+        format!(
+            "{} shards of a table of 32-bit numbers a move, {how}; the sources of a shard are all shards",
+            self.shards
+        )
     }
 }
 
@@ -303,47 +343,56 @@ fn table_of(ranker: &Ranker, states: u64, p: &Perm) -> Result<Vec<u32>, SpaceErr
     {
         let two = TwoLabels::new(m.positions.len(), &m.binomials);
         let moved = two.mask_move(p, &m.positions);
-        out.par_chunks_mut(1 << 14).enumerate().for_each(|(k, piece)| {
-            let mut mask = two.mask(&m.unrank((k << 14) as u64), &m.positions, m.labels[1]);
-            for entry in piece {
-                *entry = two.rank(moved.apply(mask)) as u32;
-                mask = TwoLabels::next(mask);
-            }
-        });
+        out.par_chunks_mut(1 << 14)
+            .enumerate()
+            .for_each(|(k, piece)| {
+                let mut mask = two.mask(&m.unrank((k << 14) as u64), &m.positions, m.labels[1]);
+                for entry in piece {
+                    *entry = two.rank(moved.apply(mask)) as u32;
+                    mask = TwoLabels::next(mask);
+                }
+            });
         return Ok(out);
     }
     let escaped = || SpaceError::Damaged("a move leads out of the stored states".into());
-    out.par_chunks_mut(1 << 14).enumerate().try_for_each(|(k, piece)| {
-        let first = (k << 14) as u32;
-        let mut state = ranker.unrank(first);
-        let mut moved = state.clone();
-        for (i, entry) in piece.iter_mut().enumerate() {
-            match ranker {
-                Ranker::Multinomial(m) if i > 0 => m.advance(&mut state),
-                Ranker::Sorted { list, .. } => state.copy_from_slice(&list[first as usize + i]),
-                Ranker::Multinomial(_) => {}
+    out.par_chunks_mut(1 << 14)
+        .enumerate()
+        .try_for_each(|(k, piece)| {
+            let first = (k << 14) as u32;
+            let mut state = ranker.unrank(first);
+            let mut moved = state.clone();
+            for (i, entry) in piece.iter_mut().enumerate() {
+                match ranker {
+                    Ranker::Multinomial(m) if i > 0 => m.advance(&mut state),
+                    Ranker::Sorted { list, .. } => state.copy_from_slice(&list[first as usize + i]),
+                    Ranker::Multinomial(_) => {}
+                }
+                for (to, &from) in moved.iter_mut().zip(p.images()) {
+                    *to = state[usize::from(from)];
+                }
+                *entry = ranker.rank(&moved).ok_or_else(escaped)?;
             }
-            for (to, &from) in moved.iter_mut().zip(p.images()) {
-                *to = state[usize::from(from)];
-            }
-            *entry = ranker.rank(&moved).ok_or_else(escaped)?;
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
     Ok(out)
 }
 
 /// Makes the ranks and tables again and compares them with the definition.
 pub(crate) fn load(def: TableDef, moves: Vec<Perm>, directed: bool) -> Result<Table, SpaceError> {
     let damaged = |what: &str| SpaceError::Damaged(what.into());
-    if def.roots.is_empty() || def.roots.iter().any(|r| r.len() != def.degree) || moves.iter().any(|m| m.len() != def.degree) {
+    if def.roots.is_empty()
+        || def.roots.iter().any(|r| r.len() != def.degree)
+        || moves.iter().any(|m| m.len() != def.degree)
+    {
         return Err(damaged("another number of positions"));
     }
     let ranker = match &def.numbering {
         Numbering::Multinomial { positions, labels } => {
             let m = Multinomial::new(def.degree, positions, labels, &def.roots[0]);
             if m.arrangements(&m.times) != def.states {
-                return Err(damaged("the number of states is not the multinomial coefficient"));
+                return Err(damaged(
+                    "the number of states is not the multinomial coefficient",
+                ));
             }
             Ranker::Multinomial(m)
         }
@@ -352,7 +401,11 @@ pub(crate) fn load(def: TableDef, moves: Vec<Perm>, directed: bool) -> Result<Ta
             if list.len() as u64 != def.states || list_digest(&list) != *digest {
                 return Err(damaged("the list of states has another digest"));
             }
-            let places = list.iter().enumerate().map(|(i, s)| (s.clone(), i as u32)).collect();
+            let places = list
+                .iter()
+                .enumerate()
+                .map(|(i, s)| (s.clone(), i as u32))
+                .collect();
             Ranker::Sorted { list, places }
         }
     };
@@ -378,7 +431,15 @@ pub(crate) fn load(def: TableDef, moves: Vec<Perm>, directed: bool) -> Result<Ta
         })
         .collect();
     let keys = crate::bfs::kernel::digest_keys(BLOCK_WORDS as usize);
-    Ok(Table { def, ranker, moves, directed, forward, backward, keys })
+    Ok(Table {
+        def,
+        ranker,
+        moves,
+        directed,
+        forward,
+        backward,
+        keys,
+    })
 }
 
 impl Table {
@@ -392,15 +453,51 @@ impl Table {
 
     fn place(&self, number: u32) -> (ShardId, u32) {
         let per_shard = self.shard_states();
-        (ShardId((u64::from(number) / per_shard) as u32), (u64::from(number) % per_shard) as u32)
+        (
+            ShardId((u64::from(number) / per_shard) as u32),
+            (u64::from(number) % per_shard) as u32,
+        )
     }
 
     fn first_block(&self, shard: ShardId) -> u64 {
         u64::from(shard.0) * self.def.blocks_per_shard()
     }
 
+    fn tables(&self, direction: Direction) -> &[std::sync::Arc<Vec<u32>>] {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        }
+    }
+
+    /// The new states of a shard.
+    fn level(
+        &self,
+        direction: Direction,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: &Frontier,
+    ) -> Frontier {
+        let total: u64 = sources.iter().map(|(_, f)| f.count()).sum();
+        if total == 0 {
+            Frontier::empty(self.def.geometry(shard.0))
+        } else if total * 24 < self.def.states {
+            self.push(direction, shard, sources, own, seen)
+        } else {
+            self.pull(direction, shard, sources, own, seen)
+        }
+    }
+
     /// Asks every unseen state of the shard whether it has a predecessor in the sources.
-    fn pull(&self, shard: ShardId, sources: &[(ShardId, &Frontier)], own: &Frontier, seen: &Frontier) -> Frontier {
+    fn pull(
+        &self,
+        direction: Direction,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: &Frontier,
+    ) -> Frontier {
         let geometry = self.def.geometry(shard.0);
         let per_shard = self.shard_states();
         let views: Vec<Vec<u64>> = sources.iter().map(|(_, f)| words_of(f)).collect();
@@ -420,21 +517,27 @@ impl Table {
             for (j, word) in piece.iter_mut().enumerate() {
                 let w = k * 256 + j;
                 let left = geometry.states - (w as u64 * 64).min(geometry.states);
-                let mask = if left >= 64 { u64::MAX } else { (1u64 << left) - 1 };
+                let mask = if left >= 64 {
+                    u64::MAX
+                } else {
+                    (1u64 << left) - 1
+                };
                 let known = word_at(own, &own_words, w) | word_at(seen, &seen_words, w);
                 let mut todo = mask & !known;
                 while todo != 0 {
                     let bit = todo.trailing_zeros();
                     todo &= todo - 1;
                     let number = (first + w as u32 * 64 + bit) as usize;
-                    let found = self.backward.iter().any(|table| {
+                    let found = self.tables(direction.opposite()).iter().any(|table| {
                         let from = table[number];
                         match single {
                             Some(words) => words[(from / 64) as usize] >> (from % 64) & 1 == 1,
                             None => {
-                                let (s, p) = (u64::from(from) / per_shard, u64::from(from) % per_shard);
-                                by_shard[s as usize]
-                                    .is_some_and(|words| words[(p / 64) as usize] >> (p % 64) & 1 == 1)
+                                let (s, p) =
+                                    (u64::from(from) / per_shard, u64::from(from) % per_shard);
+                                by_shard[s as usize].is_some_and(|words| {
+                                    words[(p / 64) as usize] >> (p % 64) & 1 == 1
+                                })
                             }
                         }
                     });
@@ -446,13 +549,20 @@ impl Table {
     }
 
     /// Moves every state of the sources and keeps those that fall into the shard.
-    fn push(&self, shard: ShardId, sources: &[(ShardId, &Frontier)], own: &Frontier, seen: &Frontier) -> Frontier {
+    fn push(
+        &self,
+        direction: Direction,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: &Frontier,
+    ) -> Frontier {
         let geometry = self.def.geometry(shard.0);
         let mut positions: Vec<u32> = Vec::new();
         for (s, f) in sources {
             f.for_each(|p| {
                 let number = self.number(*s, p) as usize;
-                for table in &self.forward {
+                for table in self.tables(direction) {
                     let (to, at) = self.place(table[number]);
                     if to == shard && !own.contains(at) && !seen.contains(at) {
                         positions.push(at);
@@ -468,9 +578,13 @@ impl Table {
 
 /// A frontier as words; an empty list for a dense one, whose words are at hand.
 fn words_of(f: &Frontier) -> Vec<u64> {
-    let Body::Sparse(positions) = &f.body else { return Vec::new() };
+    let Body::Sparse(positions) = &f.body else {
+        return Vec::new();
+    };
     let mut words = vec![0u64; f.geometry.blocks as usize * f.geometry.words as usize];
-    positions.iter().for_each(|&p| words[(p / 64) as usize] |= 1 << (p % 64));
+    positions
+        .iter()
+        .for_each(|&p| words[(p / 64) as usize] |= 1 << (p % 64));
     words
 }
 
@@ -523,7 +637,11 @@ impl Index for Table {
         if state.len() != self.def.degree {
             return Vec::new();
         }
-        self.ranker.rank(state).map(|number| self.place(number)).into_iter().collect()
+        self.ranker
+            .rank(state)
+            .map(|number| self.place(number))
+            .into_iter()
+            .collect()
     }
 }
 
@@ -581,7 +699,14 @@ impl Space for Table {
         };
         for s in 0..self.def.shards {
             let (_, f) = super::input_of(level, shard, ShardId(s), sources)?;
-            super::check_inputs(level, shard, self.geometry(ShardId(s)), &[(ShardId(s), f)], f, f)?;
+            super::check_inputs(
+                level,
+                shard,
+                self.geometry(ShardId(s)),
+                &[(ShardId(s), f)],
+                f,
+                f,
+            )?;
         }
         super::check_inputs(level, shard, self.geometry(shard), &[], own, seen_set)?;
         let subject = certificate::Subject {
@@ -592,15 +717,12 @@ impl Space for Table {
             sources,
             source_of_move: None,
         };
-        let questions = if samples == 0 { None } else { Some(subject.ask(own, seen_set, samples)?) };
-        let total: u64 = sources.iter().map(|(_, f)| f.count()).sum();
-        let frontier = if total == 0 {
-            Frontier::empty(self.geometry(shard))
-        } else if total * 24 < self.def.states {
-            self.push(shard, sources, own, seen_set)
+        let questions = if samples == 0 {
+            None
         } else {
-            self.pull(shard, sources, own, seen_set)
+            Some(subject.ask(own, seen_set, samples)?)
         };
+        let frontier = self.level(Direction::Forward, shard, sources, own, seen_set);
         let certificate = match questions {
             None => Default::default(),
             Some(questions) => subject.check(&frontier, questions)?,
@@ -610,7 +732,36 @@ impl Space for Table {
             Seen::Visited(v) => Some(union(v, &frontier)),
             Seen::Previous(_) => None,
         };
-        Ok(Expanded { frontier, visited, digest, certificate })
+        Ok(Expanded {
+            frontier,
+            visited,
+            digest,
+            certificate,
+        })
+    }
+
+    fn sweep(
+        &self,
+        direction: Direction,
+        _level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+    ) -> Result<Expanded, EngineError> {
+        let (Seen::Previous(seen_set) | Seen::Visited(seen_set)) = &seen;
+        let frontier = self.level(direction, shard, sources, own, seen_set);
+        let digest = self.digest(shard, &frontier);
+        let visited = match seen {
+            Seen::Visited(v) => Some(union(v, &frontier)),
+            Seen::Previous(_) => None,
+        };
+        Ok(Expanded {
+            frontier,
+            visited,
+            digest,
+            certificate: Default::default(),
+        })
     }
 
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest {
@@ -618,7 +769,12 @@ impl Space for Table {
     }
 
     fn table_bytes(&self) -> u64 {
-        let tables = self.forward.len() + if self.directed { self.backward.len() } else { 0 };
+        let tables = self.forward.len()
+            + if self.directed {
+                self.backward.len()
+            } else {
+                0
+            };
         let list = match &self.ranker {
             Ranker::Multinomial(_) => 0,
             Ranker::Sorted { list, .. } => list.len() as u64 * (self.def.degree as u64 * 4 + 56),
@@ -630,8 +786,18 @@ impl Space for Table {
         self.moves.len()
     }
 
-    fn step(&self, shard: ShardId, position: u32, generator: usize, inverse: bool) -> (ShardId, u32) {
-        let table = if inverse { &self.backward[generator] } else { &self.forward[generator] };
+    fn step(
+        &self,
+        shard: ShardId,
+        position: u32,
+        generator: usize,
+        inverse: bool,
+    ) -> (ShardId, u32) {
+        let table = if inverse {
+            &self.backward[generator]
+        } else {
+            &self.forward[generator]
+        };
         self.place(table[self.number(shard, position) as usize])
     }
 

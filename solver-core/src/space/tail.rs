@@ -88,16 +88,24 @@ impl<'a> Small<'a> {
     fn new(elements: &[Perm], base: &'a [u16]) -> Small<'a> {
         let degree = elements[0].len();
         let mut inverses = vec![0u16; elements.len() * degree];
-        let mut numbers = KeyMap::with_capacity_and_hasher(elements.len(), BuildHasherDefault::default());
+        let mut numbers =
+            KeyMap::with_capacity_and_hasher(elements.len(), BuildHasherDefault::default());
         for (k, p) in elements.iter().enumerate() {
             let inverse = &mut inverses[k * degree..(k + 1) * degree];
             for (i, &v) in p.images().iter().enumerate() {
                 inverse[usize::from(v)] = i as u16;
             }
-            let key = base.iter().fold(0, |key, &b| key * degree as u128 + u128::from(inverse[usize::from(b)]));
+            let key = base.iter().fold(0, |key, &b| {
+                key * degree as u128 + u128::from(inverse[usize::from(b)])
+            });
             numbers.insert(key, k as u32);
         }
-        Small { degree, inverses, numbers, base }
+        Small {
+            degree,
+            inverses,
+            numbers,
+            base,
+        }
     }
 
     fn inverse(&self, a: u32) -> &[u16] {
@@ -128,14 +136,23 @@ impl<'a> Small<'a> {
     }
 
     /// A large subgroup of at most `max` elements of the group `inside`: grown from random seeds.
-    fn large_subgroup(&self, inside: &[u32], max: usize, tries: usize, rng: &mut SplitMix, identity: u32) -> Vec<u32> {
+    fn large_subgroup(
+        &self,
+        inside: &[u32],
+        max: usize,
+        tries: usize,
+        rng: &mut SplitMix,
+        identity: u32,
+    ) -> Vec<u32> {
         if inside.len() <= max {
             return inside.to_vec();
         }
         let mut best = vec![identity];
         for _ in 0..tries {
             let mut generators = vec![inside[rng.below(inside.len())]];
-            let Some(mut group) = self.closure(&generators, max, identity) else { continue };
+            let Some(mut group) = self.closure(&generators, max, identity) else {
+                continue;
+            };
             let mut misses = 0;
             while misses < 6 && group.len() * 2 <= max {
                 generators.push(inside[rng.below(inside.len())]);
@@ -202,8 +219,10 @@ pub(crate) fn split(
         candidates.push(stabiliser.iter().map(number).collect());
     }
     // The even elements, over all positions and over single orbits: A7 inside S7.
-    let orbits: Vec<Vec<u16>> =
-        group::orbits(elements[0].len(), elements).into_iter().filter(|o| o.len() > 1).collect();
+    let orbits: Vec<Vec<u16>> = group::orbits(elements[0].len(), elements)
+        .into_iter()
+        .filter(|o| o.len() > 1)
+        .collect();
     for k in 0..candidates.len() + 1 {
         let list = candidates.get(k).unwrap_or(&all).clone();
         for orbit in &orbits {
@@ -250,7 +269,11 @@ pub(crate) fn split(
         }
         out
     };
-    let perms = |list: Vec<u32>| list.into_iter().map(|i| elements[i as usize].clone()).collect();
+    let perms = |list: Vec<u32>| {
+        list.into_iter()
+            .map(|i| elements[i as usize].clone())
+            .collect()
+    };
     Tail {
         cosets: perms(representatives(&all, &block)),
         words: perms(representatives(&block, &leaf)),

@@ -23,13 +23,17 @@ impl TwoLabels {
         for chunk in 0..chunks {
             for below in 0..=n {
                 for byte in 0..256usize {
-                    let mut sum = 0u64;
-                    let mut i = below;
-                    for b in (0..8).filter(|b| byte >> b & 1 == 1) {
-                        i += 1;
-                        let c = chunk * 8 + b;
-                        sum += binomials.get(c).and_then(|row| row.get(i)).copied().unwrap_or(0);
-                    }
+                    let set = (0..8).filter(|b| byte >> b & 1 == 1);
+                    let sum = (below + 1..)
+                        .zip(set)
+                        .map(|(i, b)| {
+                            binomials
+                                .get(chunk * 8 + b)
+                                .and_then(|row| row.get(i))
+                                .copied()
+                                .unwrap_or(0)
+                        })
+                        .sum();
                     sums[(chunk * (n + 1) + below) * 256 + byte] = sum;
                 }
             }
@@ -59,12 +63,14 @@ impl TwoLabels {
         }
         let low = mask & mask.wrapping_neg();
         let ripple = mask.wrapping_add(low);
-        ripple | ((mask ^ ripple) >> 2) / low
+        ripple | (((mask ^ ripple) >> 2) / low)
     }
 
     /// The mask of a labelling, given at its moved positions.
     pub fn mask(&self, state: &[u16], positions: &[u16], high: u16) -> u64 {
-        positions.iter().fold(0, |m, &i| m << 1 | u64::from(state[usize::from(i)] == high))
+        positions
+            .iter()
+            .fold(0, |m, &i| m << 1 | u64::from(state[usize::from(i)] == high))
     }
 
     /// A move, as a permutation of the moved positions.
@@ -73,7 +79,9 @@ impl TwoLabels {
         let mut images = vec![[0u64; 256]; self.n.div_ceil(8)];
         for (to, &at) in positions.iter().enumerate() {
             let source = p.at(usize::from(at)) as u16;
-            let Some(from) = positions.iter().position(|&i| i == source) else { continue };
+            let Some(from) = positions.iter().position(|&i| i == source) else {
+                continue;
+            };
             let (chunk, bit) = (bit_of(from) / 8, bit_of(from) % 8);
             for (byte, image) in images[chunk].iter_mut().enumerate() {
                 *image |= ((byte >> bit & 1) as u64) << bit_of(to);
@@ -86,6 +94,8 @@ impl TwoLabels {
 impl MaskMove {
     #[inline]
     pub fn apply(&self, mask: u64) -> u64 {
-        self.0.iter().enumerate().fold(0, |m, (chunk, image)| m | image[(mask >> (8 * chunk) & 255) as usize])
+        self.0.iter().enumerate().fold(0, |m, (chunk, image)| {
+            m | image[(mask >> (8 * chunk) & 255) as usize]
+        })
     }
 }

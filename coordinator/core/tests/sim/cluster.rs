@@ -3,6 +3,7 @@
 
 use super::toy::{Set, Toy};
 use super::worker::{SimWorker, compute};
+use antipode_coordinator_core::artifact::Artifact;
 use antipode_coordinator_core::record::{JobRecord, Phase, Record, Stored, StoredJob};
 use antipode_coordinator_core::{
     Config, ConnectionId, Coordinator, Effect, Event, Failure, Now, Order, Reply, Report,
@@ -111,6 +112,33 @@ pub struct Cluster {
     /// Everything that happened, for the comparison of two runs of one seed.
     pub log: String,
     pub leases: u64,
+    /// How often the interesting things happened.
+    pub seen: Seen,
+}
+
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub consumed: u64,
+    pub released: u64,
+    pub to_disk: u64,
+    pub revoked: u64,
+    pub checkpoints: u64,
+    pub resumptions: u64,
+    pub moved: u64,
+    pub paused_at_end: u64,
+}
+
+impl std::ops::AddAssign for Seen {
+    fn add_assign(&mut self, other: Seen) {
+        self.consumed += other.consumed;
+        self.released += other.released;
+        self.to_disk += other.to_disk;
+        self.revoked += other.revoked;
+        self.checkpoints += other.checkpoints;
+        self.resumptions += other.resumptions;
+        self.moved += other.moved;
+        self.paused_at_end += other.paused_at_end;
+    }
 }
 
 fn config(plan: &Plan) -> Config {
@@ -147,6 +175,7 @@ impl Cluster {
             pauses: plan.pauses,
             log: String::new(),
             leases: 0,
+            seen: Seen::default(),
             plan,
         }
     }
@@ -161,11 +190,20 @@ impl Cluster {
         for effect in effects {
             writeln!(self.log, "    {effect:?}").unwrap();
             match effect {
-                Effect::Persist(record) => self.store.persist(record),
-                Effect::Send { connection, order } => {
-                    if matches!(order, Order::Lease { .. }) {
-                        self.leases += 1;
+                Effect::Persist(record) => {
+                    if let Record::Progress {
+                        progress,
+                        urgent: true,
+                        ..
+                    } = &record
+                    {
+                        self.seen.checkpoints += u64::from(progress.checkpoint.is_some());
+                        self.seen.resumptions += u64::from(progress.resumed.is_some());
                     }
+                    self.store.persist(record);
+                }
+                Effect::Send { connection, order } => {
+                    self.note(connection, &order);
                     if let Some(worker) = self
                         .workers
                         .iter_mut()
@@ -188,6 +226,30 @@ impl Cluster {
                 Effect::Reply { request, reply } => _ = self.replies.insert(request, reply),
                 Effect::Changed { .. } => {}
             }
+        }
+    }
+
+    fn note(&mut self, connection: ConnectionId, order: &Order) {
+        match order {
+            Order::Lease {
+                consume, inputs, ..
+            } => {
+                self.leases += 1;
+                self.seen.consumed += u64::from(*consume);
+                let to = self
+                    .workers
+                    .iter()
+                    .find(|w| w.connection == Some(connection))
+                    .and_then(|w| w.id);
+                let elsewhere = |input: &&antipode_coordinator_core::Input| {
+                    input.count > 0 && to.is_some_and(|to| !input.holders.contains(&to))
+                };
+                self.seen.moved += inputs.iter().filter(elsewhere).count() as u64;
+            }
+            Order::Release { artifacts, .. } => self.seen.released += artifacts.len() as u64,
+            Order::Persist { artifacts, .. } => self.seen.to_disk += artifacts.len() as u64,
+            Order::Revoke { .. } => self.seen.revoked += 1,
+            _ => {}
         }
     }
 
@@ -501,23 +563,31 @@ impl Cluster {
         let stored = &self.store.stored.jobs[&job];
         assert_eq!(stored.progress.phase, state.progress().phase);
         assert_eq!(stored.progress.checkpoint, state.progress().checkpoint);
-        let lossless = self.faults == self.plan.faults;
-        if let (Phase::Paused, Some(level), true) =
-            (&state.progress().phase, state.bfs().checkpoint(), lossless)
+        if state.progress().phase != Phase::Paused || self.faults < self.plan.faults {
+            return;
+        }
+        let bfs = state.bfs();
+        let shards = 0..self.plan.toy.shards;
+        let promised: Vec<Artifact> = match (bfs.end(), bfs.checkpoint()) {
+            (Some(end), _) => shards
+                .map(|s| Artifact::frontier(end.last, s))
+                .filter(|a| a.level > 0)
+                .collect(),
+            (None, Some(level)) => shards
+                .flat_map(|s| bfs.graph().checkpoint(level, s))
+                .collect(),
+            (None, None) => Vec::new(),
+        };
+        self.seen.paused_at_end += u64::from(bfs.end().is_some());
+        for artifact in promised
+            .into_iter()
+            .filter(|&a| bfs.content(a).unwrap().0 > 0)
         {
-            for shard in 0..self.plan.toy.shards {
-                for artifact in state.bfs().graph().checkpoint(level, shard) {
-                    let empty = state.bfs().content(artifact).unwrap().0 == 0;
-                    let copies = self
-                        .workers
-                        .iter()
-                        .filter_map(|w| w.copies.get(&(job, artifact)));
-                    assert!(
-                        empty || copies.into_iter().any(|c| c.durable),
-                        "the {artifact} is not on disk"
-                    );
-                }
-            }
+            let mut copies = self
+                .workers
+                .iter()
+                .filter_map(|w| w.copies.get(&(job, artifact)));
+            assert!(copies.any(|c| c.durable), "the {artifact} is not on disk");
         }
     }
 }

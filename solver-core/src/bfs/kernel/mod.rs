@@ -6,7 +6,10 @@
 //!   permutations ("controls"): `out bit k = in bit control[k]`;
 //! - row: every bit of the superblock comes from any other bit, one permutation an element.
 
-#![allow(unsafe_code, reason = "SIMD and unchecked table reads; every block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "SIMD and unchecked table reads; every block says why it is sound"
+)]
 
 mod avx2;
 mod avx512;
@@ -39,9 +42,7 @@ impl Kernel {
             KernelChoice::Avx2 if avx2 => Ok(Kernel::Avx2),
             KernelChoice::Avx512 if avx512 => Ok(Kernel::Avx512),
             KernelChoice::Avx2 => Err(EngineError::NoKernel("AVX2")),
-            KernelChoice::Avx512 => {
-                Err(EngineError::NoKernel("AVX-512 with BITALG and VBMI"))
-            }
+            KernelChoice::Avx512 => Err(EngineError::NoKernel("AVX-512 with BITALG")),
         }
     }
 
@@ -94,12 +95,12 @@ pub(crate) struct LeafTables {
 pub(crate) struct RowTables {
     pub states: usize,
     pub images: Vec<u16>,
-    /// For AVX-512: `[(element * words + w) * 2]` byte numbers, `+ 1` bit masks.
-    pub lines: Vec<Line>,
-    /// For AVX-512: which lanes take from which 128 bytes, `[(element * words + w) * chunks + c]`.
-    pub lanes: Vec<u64>,
-    /// Number of 128-byte pieces of a row.
-    pub chunks: usize,
+    /// For vectors: `[element * words + w]` where the word's pieces begin, and their end after the last.
+    pub starts: Vec<u32>,
+    /// For vectors: number of a 16-byte piece of the row, and which of its bytes every bit takes (128: none).
+    pub pieces: Vec<(u32, Line)>,
+    /// For vectors: the bit of the byte, `[element * words + w]`.
+    pub bits: Vec<Line>,
 }
 
 /// `out bit k = in bit control[k]`, for `k < used`; other bits of the result are arbitrary.
@@ -122,18 +123,39 @@ pub(crate) fn digest_keys(words: usize) -> Vec<[u32; 4]> {
     (0..words)
         .map(|_| {
             let (a, b) = (rng.next_u64(), rng.next_u64());
-            [a as u32 | 1, (a >> 32) as u32 | 1, b as u32 | 1, (b >> 32) as u32 | 1]
+            [
+                a as u32 | 1,
+                (a >> 32) as u32 | 1,
+                b as u32 | 1,
+                (b >> 32) as u32 | 1,
+            ]
         })
         .collect()
 }
 
 impl BlockTables {
     /// Word tables. `rows[element * words + w] = w' | kappa << 16`; `controls[kappa][k]` for `k < used`.
-    pub fn leaf(kernel: Kernel, words: usize, rows: Vec<u32>, controls: &[Vec<u8>], used: u32) -> BlockTables {
+    pub fn leaf(
+        kernel: Kernel,
+        words: usize,
+        rows: Vec<u32>,
+        controls: &[Vec<u8>],
+        used: u32,
+    ) -> BlockTables {
         assert!(words <= 1023 && used <= 64 && controls.len() <= 1023);
-        assert!(rows.iter().all(|r| ((r & 0xffff) as usize) < words && ((r >> 16) as usize) < controls.len()));
-        assert!(controls.iter().all(|c| c.len() == used as usize && c.iter().all(|&b| u32::from(b) < used)));
-        let rows = rows.into_iter().map(|r| (r & 0xffff) * 8 | (r >> 16) * 64 << 16).collect();
+        assert!(
+            rows.iter()
+                .all(|r| ((r & 0xffff) as usize) < words && ((r >> 16) as usize) < controls.len())
+        );
+        assert!(
+            controls
+                .iter()
+                .all(|c| c.len() == used as usize && c.iter().all(|&b| u32::from(b) < used))
+        );
+        let rows = rows
+            .into_iter()
+            .map(|r| ((r & 0xffff) * 8) | (((r >> 16) * 64) << 16))
+            .collect();
         let controls: Vec<Line> = controls
             .iter()
             .map(|c| {
@@ -150,14 +172,22 @@ impl BlockTables {
             _ => Vec::new(),
         };
         let nibbles = match kernel {
-            Kernel::Portable => controls.iter().map(|c| nibble_table(c, used as usize)).collect(),
+            Kernel::Portable => controls
+                .iter()
+                .map(|c| nibble_table(c, used as usize))
+                .collect(),
             _ => Vec::new(),
         };
         BlockTables {
             words,
             masks: vec![u64::MAX >> (64 - used); words],
             keys: digest_keys(words),
-            inner: Inner::Leaf(LeafTables { rows, controls, bytes, nibbles }),
+            inner: Inner::Leaf(LeafTables {
+                rows,
+                controls,
+                bytes,
+                nibbles,
+            }),
             kernel,
         }
     }
@@ -165,35 +195,48 @@ impl BlockTables {
     /// Bit tables: `images` as in [`RowTables`].
     pub fn row(kernel: Kernel, states: usize, images: Vec<u16>) -> BlockTables {
         let words = states.div_ceil(64);
-        assert!(words <= 1023 && images.len() % states == 0);
+        assert!(words <= 1023 && images.len().is_multiple_of(states));
         assert!(images.iter().all(|&i| usize::from(i) < states));
         let mut masks = vec![u64::MAX; words];
-        if states % 64 != 0 {
+        if !states.is_multiple_of(64) {
             masks[words - 1] = (1 << (states % 64)) - 1;
         }
-        let chunks = words.div_ceil(16);
-        let (mut lines, mut lanes) = (Vec::new(), Vec::new());
-        if kernel == Kernel::Avx512 {
-            for image in images.chunks_exact(states) {
-                for word in image.chunks(64) {
-                    let mut line = [Line([0; 64]), Line([0; 64])];
-                    let mut lane = vec![0u64; chunks];
-                    for (k, &from) in word.iter().enumerate() {
-                        let byte = usize::from(from) / 8;
-                        line[0].0[k] = (byte % 128) as u8;
-                        line[1].0[k] = 1 << (from % 8);
-                        lane[byte / 128] |= 1 << k;
-                    }
-                    lines.extend(line);
-                    lanes.extend(lane);
+        let (mut starts, mut pieces, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+        if kernel != Kernel::Portable {
+            for word in images
+                .chunks_exact(states)
+                .flat_map(|image| image.chunks(64))
+            {
+                starts.push(pieces.len() as u32);
+                let mut bit = Line([0; 64]);
+                for (k, &from) in word.iter().enumerate() {
+                    bit.0[k] = 1 << (from % 8);
+                    let (piece, byte) = (u32::from(from) / 128, (from / 8 % 16) as u8);
+                    let first = starts[starts.len() - 1] as usize;
+                    let at = match pieces[first..].iter().position(|(p, _)| *p == piece) {
+                        Some(at) => first + at,
+                        None => {
+                            pieces.push((piece, Line([128; 64])));
+                            pieces.len() - 1
+                        }
+                    };
+                    pieces[at].1.0[k] = byte;
                 }
+                bits.push(bit);
             }
+            starts.push(pieces.len() as u32);
         }
         BlockTables {
             words,
             masks,
             keys: digest_keys(words),
-            inner: Inner::Row(RowTables { states, images, lines, lanes, chunks }),
+            inner: Inner::Row(RowTables {
+                states,
+                images,
+                starts,
+                pieces,
+                bits,
+            }),
             kernel,
         }
     }
@@ -220,9 +263,12 @@ impl BlockTables {
     pub fn bytes(&self) -> u64 {
         (match &self.inner {
             Inner::Leaf(t) => {
-                t.rows.len() * 4 + t.controls.len() * 64 + t.bytes.len() * 128 + t.nibbles.len() * 2048
+                t.rows.len() * 4
+                    + t.controls.len() * 64
+                    + t.bytes.len() * 128
+                    + t.nibbles.len() * 2048
             }
-            Inner::Row(t) => t.images.len() * 2 + t.lines.len() * 64 + t.lanes.len() * 8,
+            Inner::Row(t) => t.images.len() * 2 + (t.bits.len() + t.pieces.len() * 2) * 64,
         }) as u64
     }
 }

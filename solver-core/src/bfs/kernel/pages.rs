@@ -20,7 +20,13 @@ fn advise_huge(buffer: &mut [u64]) {
     let len = (buffer.len() * 8).saturating_sub(skip) / page * page;
     // SAFETY: the range lies within the buffer; the advice changes how pages are backed, not what
     // they hold. A refusal only costs speed.
-    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
+    let _ = unsafe {
+        rustix::mm::madvise(
+            start.add(skip).cast(),
+            len,
+            rustix::mm::Advice::LinuxHugepage,
+        )
+    };
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -28,7 +28,10 @@ impl Gather for Leaf<'_> {
             // the entries were checked against both when the tables were made.
             let (mut source, control) = unsafe {
                 let entry = *a.row.cast::<u32>().add(w);
-                (*a.source.byte_add((entry & 0xffff) as usize), (entry >> 22) as usize)
+                (
+                    *a.source.byte_add((entry & 0xffff) as usize),
+                    (entry >> 22) as usize,
+                )
             };
             if source == 0 {
                 continue;

@@ -1,8 +1,8 @@
 //! Pulling a run of superblocks: gather from all moves, take away what was seen, count, digest.
 
+use super::{Inner, Kernel, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use super::{Inner, Kernel, portable};
 use crate::bfs::digest;
 use crate::space::block::{BlockWalk, Blocks, Entry};
 
@@ -88,7 +88,14 @@ pub(super) trait Gather {
 /// As for [`Gather::word`].
 #[inline(always)]
 pub(super) unsafe fn block_with<G: Gather>(gather: &G, block: Block<'_>) -> (u32, u128) {
-    let Block { active, masks, keys, out, seen, index } = block;
+    let Block {
+        active,
+        masks,
+        keys,
+        out,
+        seen,
+        index,
+    } = block;
     let words = masks.len();
     let mut count = 0u32;
     match seen {
@@ -109,7 +116,11 @@ pub(super) unsafe fn block_with<G: Gather>(gather: &G, block: Block<'_>) -> (u32
             }
         }
         BlockSeen::Visited(visited) => {
-            for (w, (o, (v, &mask))) in out.iter_mut().zip(visited.iter_mut().zip(masks)).enumerate() {
+            for (w, (o, (v, &mask))) in out
+                .iter_mut()
+                .zip(visited.iter_mut().zip(masks))
+                .enumerate()
+            {
                 if *v == mask {
                     *o = 0;
                     continue;
@@ -122,7 +133,11 @@ pub(super) unsafe fn block_with<G: Gather>(gather: &G, block: Block<'_>) -> (u32
             }
         }
     }
-    if count == 0 { (0, 0) } else { (count, digest::block(index, out, keys)) }
+    if count == 0 {
+        (0, 0)
+    } else {
+        (count, digest::block(index, out, keys))
+    }
 }
 
 /// Computes the run; returns the number of new states and their digest.
@@ -143,22 +158,34 @@ pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, u128) {
         #[cfg(target_arch = "x86_64")]
         (Inner::Leaf(t), Kernel::Avx512) => pull(&avx512::Leaf(t), chunk),
         #[cfg(target_arch = "x86_64")]
-        (Inner::Row(t), Kernel::Avx512) => pull(&avx512::Row(t), chunk),
-        #[cfg(target_arch = "x86_64")]
         (Inner::Leaf(t), Kernel::Avx2) => pull(&avx2::Leaf(t), chunk),
+        #[cfg(target_arch = "x86_64")]
+        (Inner::Row(t), Kernel::Avx2 | Kernel::Avx512) => pull(&avx2::Row(t), chunk),
         (Inner::Leaf(t), _) => pull(&portable::Leaf(t), chunk),
         (Inner::Row(t), _) => pull(&portable::Row(t), chunk),
     }
 }
 
 fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
-    let PullChunk { blocks, entries, sources, start, end, first_block, out, counts, mut seen } = chunk;
+    let PullChunk {
+        blocks,
+        entries,
+        sources,
+        start,
+        end,
+        first_block,
+        out,
+        counts,
+        mut seen,
+    } = chunk;
     let tables = &blocks.tables;
     let words = tables.words;
     let (rows, row_bytes) = (gather.rows(), gather.row_bytes(words));
     let mut active: Vec<Active> = Vec::with_capacity(entries.len());
     let (mut total, mut sum) = (0u64, 0u128);
-    let live: Vec<usize> = (0..entries.len()).filter(|&m| sources[m].is_some()).collect();
+    let live: Vec<usize> = (0..entries.len())
+        .filter(|&m| sources[m].is_some())
+        .collect();
     let live_entries: Vec<Entry> = live.iter().map(|&m| entries[m]).collect();
     let live_sources: Vec<PullSource<'_>> = live.iter().filter_map(|&m| sources[m]).collect();
     // A superblock is computed while the sources of the next one are on their way to the cache.
@@ -176,10 +203,19 @@ fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
         let seen = match &mut seen {
             SeenChunk::Own(Some(own)) => BlockSeen::Own(&own[at * words..(at + 1) * words]),
             SeenChunk::Own(None) => BlockSeen::OwnEmpty,
-            SeenChunk::Visited(visited) => BlockSeen::Visited(&mut visited[at * words..(at + 1) * words]),
+            SeenChunk::Visited(visited) => {
+                BlockSeen::Visited(&mut visited[at * words..(at + 1) * words])
+            }
         };
         let index = first_block + u64::from(block);
-        let block = Block { active, masks: &tables.masks, keys: &tables.keys, out, seen, index };
+        let block = Block {
+            active,
+            masks: &tables.masks,
+            keys: &tables.keys,
+            out,
+            seen,
+            index,
+        };
         // SAFETY: sources and rows were taken from checked slices, elements come from closed
         // tables, and the kernel was chosen because the processor has its features.
         let (count, digest) = unsafe { gather.block(block) };
@@ -217,7 +253,11 @@ fn prefetch(words: &[u64]) {
     #[cfg(target_arch = "x86_64")]
     for line in words.chunks(8) {
         // SAFETY: a prefetch reads nothing, whatever the address.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                line.as_ptr().cast(),
+            )
+        };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = words;

@@ -14,18 +14,38 @@ pub fn leaf_words_per_second(choice: KernelChoice) -> Result<f64, EngineError> {
     const WORDS: usize = 24;
     const MOVES: usize = 4;
     const BLOCKS: u32 = 32;
-    let rows = (0..MOVES * WORDS).map(|i| ((i * 7 + 3) % WORDS) as u32 | ((i % 4) as u32) << 16).collect();
-    let controls: Vec<Vec<u8>> = (1..5u8).map(|k| (0..60u8).map(|b| (b + 11 * k) % 60).collect()).collect();
+    let rows = (0..MOVES * WORDS)
+        .map(|i| ((i * 7 + 3) % WORDS) as u32 | ((i % 4) as u32) << 16)
+        .collect();
+    let controls: Vec<Vec<u8>> = (1..5u8)
+        .map(|k| (0..60u8).map(|b| (b + 11 * k) % 60).collect())
+        .collect();
     let tables = BlockTables::leaf(kernel, WORDS, rows, &controls, 60);
     let steps = (0..MOVES as u32)
-        .flat_map(|element| (0..BLOCKS).map(move |x| Step { to: (x * 7 + element) % BLOCKS, element }))
+        .flat_map(|element| {
+            (0..BLOCKS).map(move |x| Step {
+                to: (x * 7 + element) % BLOCKS,
+                element,
+            })
+        })
         .collect();
     let starts: Vec<u32> = (0..MOVES as u32).collect();
-    let blocks = Blocks::new(vec![Digit { len: BLOCKS, steps }], 0, tables, starts.clone(), starts);
+    let blocks = Blocks::new(
+        vec![Digit { len: BLOCKS, steps }],
+        0,
+        tables,
+        starts.clone(),
+        starts,
+    );
     let all = BLOCKS as usize * WORDS;
-    let words: Vec<u64> = (1..=all as u64).map(|w| w.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let words: Vec<u64> = (1..=all as u64)
+        .map(|w| w.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .collect();
     let counts = [1u16; BLOCKS as usize];
-    let sources = [Some(PullSource { words: &words, counts: &counts }); MOVES];
+    let sources = [Some(PullSource {
+        words: &words,
+        counts: &counts,
+    }); MOVES];
     let (mut out, mut out_counts) = (vec![0u64; all], counts.to_vec());
     let rounds = 2_000;
     let start = Instant::now();
@@ -52,7 +72,9 @@ pub fn stream_bytes_per_second() -> f64 {
     let start = Instant::now();
     let mut rounds = 0u32;
     while rounds < 3 {
-        let sum = black_box(&buffer).iter().fold(0u64, |a, &b| a.wrapping_add(b));
+        let sum = black_box(&buffer)
+            .iter()
+            .fold(0u64, |a, &b| a.wrapping_add(b));
         black_box(sum);
         rounds += 1;
     }

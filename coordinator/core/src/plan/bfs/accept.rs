@@ -1,7 +1,7 @@
 //! Results: each counts once; complete levels; the end of the search.
 
 use super::{Bfs, End};
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, ArtifactKind};
 use crate::record::ExpandResult;
 use antipode_solver_core::engine::Level;
 use std::sync::Arc;
@@ -50,11 +50,27 @@ impl Bfs {
             self.news.violation.get_or_insert(sentence);
         }
         self.mark_around(level, shard);
-        if level > 0 {
-            self.suspects
-                .extend(Arc::clone(&self.graph).inputs(level, shard));
-        }
+        self.note_read(level, shard);
         self.advance(shard);
+    }
+
+    /// The inputs of a task with a result were read once more; some may be needed no longer.
+    fn note_read(&mut self, level: Level, shard: u32) {
+        if level == 0 {
+            return;
+        }
+        let graph = Arc::clone(&self.graph);
+        for input in graph.inputs(level, shard) {
+            if input.kind == ArtifactKind::Frontier
+                && let Some(cell) = self.cell_mut(input.level, input.shard)
+            {
+                cell.unread = cell.unread.saturating_sub(1);
+                if cell.unread > 0 {
+                    continue;
+                }
+            }
+            self.suspects.push(input);
+        }
     }
 
     /// Marks the cell and all that read it.

@@ -1,10 +1,11 @@
 //! Checkpoints: for one level, the same for all shards, what is needed to go on from there is durable.
 //!
 //! Align: lease nothing beyond the level. Write: once all shards have it, ask for every artifact of
-//! the set to be brought to disk. Complete: all of them are; the search goes on.
+//! the set to be brought to disk. Complete: all of them are; the search goes on. After the last
+//! level only the tasks for antipodes are left, and what they need is that level's frontiers.
 
 use super::{Bfs, Graph};
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, ArtifactKind};
 use antipode_solver_core::engine::Level;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,13 +22,18 @@ pub enum Writing {
         level: Level,
         missing: BTreeSet<Artifact>,
     },
+    /// The frontiers of the last level.
+    Last {
+        level: Level,
+        missing: BTreeSet<Artifact>,
+    },
 }
 
 impl Writing {
-    /// Its level.
+    /// The level at which the search is to go on.
     pub fn level(&self) -> Option<Level> {
         match self {
-            Writing::No => None,
+            Writing::No | Writing::Last { .. } => None,
             Writing::Aligning { level } | Writing::Writing { level, .. } => Some(*level),
         }
     }
@@ -38,51 +44,82 @@ impl Writing {
 
     /// Is it to be brought to disk for the checkpoint?
     pub(super) fn contains(&self, graph: &Graph, artifact: Artifact) -> bool {
-        matches!(self, Writing::Writing { level, .. } if graph.in_checkpoint(*level, artifact))
+        match self {
+            Writing::No | Writing::Aligning { .. } => false,
+            Writing::Writing { level, .. } => graph.in_checkpoint(*level, artifact),
+            Writing::Last { level, .. } => {
+                artifact.level == *level && artifact.kind == ArtifactKind::Frontier
+            }
+        }
     }
 
     pub(super) fn saved(&mut self, artifact: Artifact) {
-        if let Writing::Writing { missing, .. } = self {
+        if let Some(missing) = self.missing_mut() {
             missing.remove(&artifact);
         }
     }
 
     pub(super) fn unsaved(&mut self, graph: &Graph, artifact: Artifact) {
-        if let Writing::Writing { level, missing } = self
-            && graph.in_checkpoint(*level, artifact)
+        if self.contains(graph, artifact)
+            && let Some(missing) = self.missing_mut()
         {
             missing.insert(artifact);
+        }
+    }
+
+    /// What is not on disk yet.
+    pub fn missing(&self) -> Option<&BTreeSet<Artifact>> {
+        match self {
+            Writing::No | Writing::Aligning { .. } => None,
+            Writing::Writing { missing, .. } | Writing::Last { missing, .. } => Some(missing),
+        }
+    }
+
+    fn missing_mut(&mut self) -> Option<&mut BTreeSet<Artifact>> {
+        match self {
+            Writing::No | Writing::Aligning { .. } => None,
+            Writing::Writing { missing, .. } | Writing::Last { missing, .. } => Some(missing),
         }
     }
 }
 
 impl Bfs {
-    /// Starts a checkpoint at the highest level that any lease has reached. False where the search
-    /// has ended or a checkpoint is on its way.
+    /// Starts a checkpoint: at the highest level that any lease has reached, or of the last level
+    /// where the search has ended. False where one is on its way, or nothing is left to do.
     pub fn begin_checkpoint(&mut self) -> bool {
-        if self.end.is_some() || self.writing != Writing::No {
+        if self.writing != Writing::No {
             return false;
         }
-        self.writing = Writing::Aligning {
-            level: self.reached,
-        };
-        self.mark_level_limit();
-        true
+        match self.end {
+            None => {
+                self.writing = Writing::Aligning {
+                    level: self.reached,
+                };
+                self.mark_level_limit();
+                true
+            }
+            Some(end) if self.finals.is_pending() => {
+                let last = (0..self.graph.shards() as u32).map(|s| Artifact::frontier(end.last, s));
+                let missing = self.ask_for(last.filter(|a| a.level > 0).collect());
+                self.writing = Writing::Last {
+                    level: end.last,
+                    missing,
+                };
+                true
+            }
+            Some(_) => false,
+        }
     }
 
     /// Gives up a checkpoint that is being made.
     pub fn abandon_checkpoint(&mut self) {
-        match std::mem::take(&mut self.writing) {
-            Writing::No => return,
-            Writing::Aligning { .. } => {}
-            Writing::Writing { missing, .. } => {
-                self.dirty.extend(
-                    missing
-                        .into_iter()
-                        .map(|artifact| (artifact.level, artifact.shard)),
-                );
-            }
+        let writing = std::mem::take(&mut self.writing);
+        if writing == Writing::No {
+            return;
         }
+        let missing = writing.missing().into_iter().flatten();
+        self.dirty
+            .extend(missing.map(|artifact| (artifact.level, artifact.shard)));
         self.mark_level_limit();
     }
 
@@ -107,8 +144,13 @@ impl Bfs {
 
     /// Moves the checkpoint forward as far as it goes.
     pub(super) fn finish_writing(&mut self) {
-        if self.end.is_some() {
+        if self.end.is_some() && self.writing.level().is_some() {
             self.abandon_checkpoint();
+            return;
+        }
+        if matches!(&self.writing, Writing::Last { missing, .. } if missing.is_empty()) {
+            self.writing = Writing::No;
+            self.news.checkpointed = true;
             return;
         }
         if let Writing::Aligning { level } = self.writing
@@ -136,8 +178,15 @@ impl Bfs {
 
     fn begin_writing(&mut self, level: Level) {
         let graph = Arc::clone(&self.graph);
+        let set = (0..graph.shards() as u32).flat_map(|s| graph.checkpoint(level, s));
+        let missing = self.ask_for(set.collect());
+        self.writing = Writing::Writing { level, missing };
+    }
+
+    /// Asks for artifacts to be brought to disk; those that are not there yet are returned.
+    fn ask_for(&mut self, set: Vec<Artifact>) -> BTreeSet<Artifact> {
         let mut missing = BTreeSet::new();
-        for artifact in (0..graph.shards() as u32).flat_map(|s| graph.checkpoint(level, s)) {
+        for artifact in set {
             let empty = self.content(artifact).is_none_or(|(count, _)| count == 0);
             let Some(holders) = self.holders(artifact).filter(|h| !empty && !h.is_durable()) else {
                 continue;
@@ -149,6 +198,6 @@ impl Bfs {
                 None => self.dirty.push_back((artifact.level, artifact.shard)),
             }
         }
-        self.writing = Writing::Writing { level, missing };
+        missing
     }
 }

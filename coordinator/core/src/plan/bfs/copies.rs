@@ -231,6 +231,9 @@ impl Bfs {
                 else {
                     return;
                 };
+                if let Some(cell) = self.cell_mut(level, shard) {
+                    cell.blocked = None;
+                }
                 self.dirty.push_back((level, shard));
                 if untouched && let Some(artifact) = lease.consumed {
                     let content = self.content(artifact).unwrap_or_default();

@@ -51,6 +51,10 @@ pub struct Cell {
     pub result: Option<ExpandResult>,
     pub wanted: bool,
     pub lease: Option<Lease>,
+    /// While this input has no result, nothing else need be looked at.
+    blocked: Option<Artifact>,
+    /// Tasks within the depth limit that read the frontier and have no result yet.
+    unread: u32,
     pub frontier: Holders,
     /// Directed lists only.
     pub visited: Holders,
@@ -325,8 +329,19 @@ impl Bfs {
         let wanted = (self.complete + LEVELS_AHEAD) as usize;
         let shards = self.graph.shards();
         while self.rows.len() < wanted {
+            let level = self.rows.len() as Level;
+            let within = |&(level, _): &(Level, u32)| self.depth.is_none_or(|depth| level <= depth);
+            let cell = |shard| Cell {
+                unread: self
+                    .graph
+                    .dependents(Artifact::frontier(level, shard))
+                    .filter(within)
+                    .count() as u32,
+                ..Cell::default()
+            };
+            let cells = (0..shards as u32).map(cell).collect();
             self.rows.push(Row {
-                cells: vec![Cell::default(); shards],
+                cells,
                 ..Row::default()
             });
         }

@@ -80,12 +80,22 @@ impl Bfs {
             self.ready.remove(&(level, shard));
             return;
         }
+        let blocked = cell.blocked;
+        if was && blocked.is_some_and(|input| self.lack(input) == Lack::Result) {
+            self.ready.remove(&(level, shard));
+            return;
+        }
         let graph = Arc::clone(&self.graph);
         let mut complete = true;
+        let mut blocked = None;
         for input in graph.inputs(level, shard) {
             match self.lack(input) {
                 Lack::Nothing => {}
-                Lack::Result => complete = false,
+                Lack::Result => {
+                    complete = false;
+                    // The last one: results tend to come in order.
+                    blocked = Some(input);
+                }
                 Lack::Copy => {
                     complete = false;
                     if self
@@ -96,6 +106,9 @@ impl Bfs {
                     }
                 }
             }
+        }
+        if let Some(cell) = self.cell_mut(level, shard) {
+            cell.blocked = blocked;
         }
         if complete {
             self.ready.insert((level, shard));
@@ -194,6 +207,15 @@ impl Bfs {
                 .writing
                 .level()
                 .is_some_and(|at| self.graph.in_checkpoint(at, artifact))
+        {
+            return false;
+        }
+        let spared = u32::from(except.is_some());
+        if self.end.is_none()
+            && kind == ArtifactKind::Frontier
+            && self
+                .cell(level, artifact.shard)
+                .is_some_and(|cell| cell.unread > spared)
         {
             return false;
         }
