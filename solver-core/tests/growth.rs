@@ -144,7 +144,7 @@ fn rows_up_to_five_million_states_on_all_kernels() {
         }
     }
     println!("{checked} complete rows checked");
-    assert!(checked > 700, "only {checked} rows");
+    assert!(checked >= 600, "only {checked} rows");
 }
 
 #[test]
