@@ -1,8 +1,8 @@
 //! What can be asked of a cluster, checked: jobs, tasks and their results.
 
-use crate::engine::{Certificate, Digest, Level, ShardId};
 use crate::puzzle::{Puzzle, State};
 use crate::space::{LayoutOptions, SpaceDef};
+use crate::terms::{Certificate, Digest, Level, ShardId};
 use serde::{Deserialize, Serialize};
 
 /// A whole-graph enumeration as a user asks for it.
@@ -73,4 +73,14 @@ pub enum TaskOutput {
     Words {
         words: Vec<Result<Vec<u16>, String>>,
     },
+}
+
+/// The shape of a task's answer must fit the task; used where results come in from outside.
+pub fn output_fits(task: &Task, output: &TaskOutput) -> bool {
+    matches!(
+        (task, output),
+        (Task::Expand { .. }, TaskOutput::Expanded { .. })
+            | (Task::Smallest { .. }, TaskOutput::Smallest { .. })
+            | (Task::Words { .. }, TaskOutput::Words { .. })
+    )
 }

@@ -1,6 +1,7 @@
 //! Mathematics of Antipode: permutation groups, puzzles, perfect indices and word-parallel
-//! breadth-first enumeration of Cayley graphs. No files, no sockets, no clock, no threads of its
-//! own choosing (parallel loops run in the rayon pool of the caller), no GPU.
+//! breadth-first enumeration of Cayley graphs. No files, no sockets, no clock (the yardsticks of
+//! benchmarks apart), no threads of its own choosing (parallel loops run in the rayon pool of the
+//! caller), no GPU.
 //!
 //! # Conventions
 //!
@@ -36,5 +37,6 @@ pub mod job;
 pub mod perm;
 pub mod puzzle;
 pub mod space;
+mod terms;
 
 pub use perm::Perm;

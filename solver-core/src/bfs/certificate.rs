@@ -8,10 +8,10 @@
 //! check would have failed at its level. So "none earlier" needs no older frontier to be kept.
 
 use super::frontier::{Body, Frontier};
-use crate::engine::{Certificate, EngineError, Level, ShardId};
 use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use crate::space::Index;
+use crate::terms::{Certificate, EngineError, Level, ShardId};
 
 /// What a certificate is about: one level of one shard, and the inputs of its task.
 pub(crate) struct Subject<'a> {

@@ -1,10 +1,12 @@
 //! A set of states of one shard: empty, sparse (sorted positions) or dense (one bit a state).
 
+pub use super::codec::FrontierError;
 use serde::{Deserialize, Serialize};
 
 /// The shape of a shard: `blocks` superblocks of `words` words of 64 bits. Bit `k` of word `w` of
 /// superblock `t` is the position `(t * words + w) * 64 + k`; not every bit of a word is used.
-/// Positions of a shard are below 2^32. A space without an index has no blocks: its states are keys
+/// Positions of a shard are below 2^32, and a superblock has at most 1023 words, so that the number of
+/// its states fits 16 bits. A space without an index has no blocks: its states are keys
 /// of `words` words each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardGeometry {
@@ -64,11 +66,6 @@ pub(crate) enum Body {
     Keys(Vec<u64>),
 }
 
-/// Why bytes are no frontier of a shard.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a frontier of this shard: {0}")]
-pub struct FrontierError(pub String);
-
 impl Frontier {
     /// The empty set.
     pub fn empty(geometry: ShardGeometry) -> Frontier {
@@ -98,75 +95,6 @@ impl Frontier {
             Body::Dense { words, counts } => {
                 words.capacity() as u64 * 8 + counts.capacity() as u64 * 2
             }
-        }
-    }
-
-    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense, 3 keys), then little-endian positions (u32) or words (u64).
-    /// Checksums and compression are the store's business.
-    pub fn encode(&self) -> Vec<u8> {
-        match &self.body {
-            Body::Empty => vec![0],
-            Body::Sparse(v) => {
-                let mut out = Vec::with_capacity(1 + v.len() * 4);
-                out.push(1);
-                v.iter()
-                    .for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
-                out
-            }
-            Body::Dense { words, .. } | Body::Keys(words) => {
-                let mut out = Vec::with_capacity(1 + words.len() * 8);
-                out.push(if let Body::Keys(_) = self.body { 3 } else { 2 });
-                words
-                    .iter()
-                    .for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
-                out
-            }
-        }
-    }
-
-    /// The inverse of [`Frontier::encode`]; every byte is checked, nothing is trusted.
-    pub fn decode(geometry: ShardGeometry, bytes: &[u8]) -> Result<Frontier, FrontierError> {
-        let wrong = |what: &str| FrontierError(what.to_string());
-        let (&tag, rest) = bytes.split_first().ok_or_else(|| wrong("no bytes"))?;
-        let limit = u64::from(geometry.blocks) * u64::from(geometry.words) * 64;
-        match tag {
-            0 if rest.is_empty() => Ok(Frontier::empty(geometry)),
-            1 if rest.len() % 4 == 0 => {
-                let v: Vec<u32> = rest
-                    .chunks_exact(4)
-                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
-                    .collect();
-                if v.windows(2).any(|w| w[0] >= w[1]) {
-                    return Err(wrong("positions are not ascending"));
-                }
-                if v.last().is_some_and(|&p| u64::from(p) >= limit) {
-                    return Err(wrong("a position is outside the shard"));
-                }
-                Ok(Frontier {
-                    geometry,
-                    count: v.len() as u64,
-                    body: Body::Sparse(v),
-                })
-            }
-            2 if geometry.blocks > 0 && rest.len() as u64 == geometry.dense_bytes() => {
-                Ok(Frontier::from_words(geometry, words_of(rest)))
-            }
-            3 if geometry.blocks == 0
-                && geometry.words > 0
-                && rest.len() % (geometry.words as usize * 8) == 0 =>
-            {
-                let keys = words_of(rest);
-                let width = geometry.words as usize;
-                let ordered = keys
-                    .chunks_exact(width)
-                    .zip(keys.chunks_exact(width).skip(1))
-                    .all(|(a, b)| a < b);
-                if !ordered {
-                    return Err(wrong("keys are not ascending"));
-                }
-                Ok(Frontier::from_keys(geometry, keys))
-            }
-            _ => Err(wrong("the length or the tag does not fit")),
         }
     }
 
@@ -255,7 +183,7 @@ impl Frontier {
         }
     }
 
-    /// Below this many states a set is stored as positions (4 bytes a state) rather than bits.
+    /// Up to this many states a set is stored as positions (4 bytes a state) rather than bits.
     pub(crate) fn sparse_limit(geometry: ShardGeometry) -> u64 {
         geometry.states / 900
     }
@@ -275,11 +203,4 @@ impl Frontier {
             body: Body::Dense { words, counts },
         }
     }
-}
-
-fn words_of(bytes: &[u8]) -> Vec<u64> {
-    bytes
-        .chunks_exact(8)
-        .map(|c| u64::from_le_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
-        .collect()
 }

@@ -1,9 +1,12 @@
 //! Breadth-first search by blocks: sets of states, and one level of one shard.
 //!
-//! [`pull`](level) works on whole superblocks of dense frontiers, push on the single states of
-//! sparse ones; both give the same set.
+//! A level is pulled, superblock by superblock, where frontiers are dense, and pushed, state by state,
+//! where they are sparse; both give the same set.
 
+pub(crate) mod block;
+pub(crate) mod buffers;
 pub(crate) mod certificate;
+mod codec;
 pub(crate) mod digest;
 pub mod enumerate;
 pub mod frontier;

@@ -1,9 +1,10 @@
 //! Shortest words of given states by a search from both ends, and the smallest states of a set.
 
 use super::frontier::Frontier;
-use crate::engine::{Level, Seen, ShardId};
+use crate::bfs::block::Direction;
 use crate::puzzle::State;
-use crate::space::{Direction, Space};
+use crate::space::Space;
+use crate::terms::{Level, Seen, ShardId};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ fn parts(place: Place) -> (ShardId, u32) {
 /// on shortest paths are followed back to the roots, and the word is read off forwards, by the
 /// least generator that stays on a shortest path: every state in the backward set of step `j` has a path of
 /// `j` moves to the end, so this is exact whether or not the sets were cut.
-pub(crate) fn least_words(
-    space: &dyn Space,
+pub(crate) fn least_words<S: Space + ?Sized>(
+    space: &S,
     level: Level,
     states: &[State],
     kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
@@ -72,16 +73,16 @@ pub(crate) fn least_words(
 }
 
 /// Levels around some states, kept as positions where that is smaller than bits.
-struct Sweep<'a> {
-    space: &'a dyn Space,
+struct Sweep<'a, S: ?Sized> {
+    space: &'a S,
     direction: Direction,
     levels: Vec<Vec<Frontier>>,
     visited: Vec<Frontier>,
     bytes: u64,
 }
 
-impl<'a> Sweep<'a> {
-    fn new(space: &'a dyn Space, direction: Direction, roots: Vec<Frontier>) -> Sweep<'a> {
+impl<'a, S: Space + ?Sized> Sweep<'a, S> {
+    fn new(space: &'a S, direction: Direction, roots: Vec<Frontier>) -> Sweep<'a, S> {
         Sweep {
             space,
             direction,
@@ -144,11 +145,11 @@ impl<'a> Sweep<'a> {
     }
 }
 
-fn least_word(
-    space: &dyn Space,
+fn least_word<S: Space + ?Sized>(
+    space: &S,
     level: Level,
-    forward: &mut Sweep<'_>,
-    backward: &mut Sweep<'_>,
+    forward: &mut Sweep<'_, S>,
+    backward: &mut Sweep<'_, S>,
     kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
     memory_bytes: u64,
 ) -> Result<Vec<u16>, String> {
@@ -241,8 +242,8 @@ fn least_word(
 }
 
 /// The lexicographically smallest `limit` states of a set, ascending, without repetition.
-pub(crate) fn smallest(
-    space: &dyn Space,
+pub(crate) fn smallest<S: Space + ?Sized>(
+    space: &S,
     shard: ShardId,
     set: &Frontier,
     limit: usize,

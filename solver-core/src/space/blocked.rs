@@ -1,16 +1,16 @@
 //! Chain and product spaces behind the engine: digit tables for speed, a slow index as their check.
 
-use super::block::Blocks;
 use super::{Direction, Index, Space};
+use crate::bfs::block::Blocks;
+use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
+use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::Kernel;
-use crate::bfs::level::{self, Buffers, LevelInput};
-use crate::bfs::words;
-use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
+use crate::bfs::level::{self, LevelInput, LevelOutput};
 use crate::perm::Perm;
 use crate::puzzle::State;
-use std::sync::Arc;
+use crate::terms::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
 
 /// A space of blocks. Shards of part `k` (one part an orbit of roots) are numbered from
 /// `k * blocks.shards`.
@@ -35,6 +35,45 @@ impl Blocked {
 
     fn first_block(&self, shard: ShardId) -> u64 {
         u64::from(shard.0) * u64::from(self.blocks.blocks)
+    }
+
+    /// The source shard of every move and its frontier.
+    fn by_move<'a>(
+        &self,
+        direction: Direction,
+        level: Level,
+        shard: ShardId,
+        sources: &[(ShardId, &'a Frontier)],
+    ) -> Result<Vec<(ShardId, &'a Frontier)>, EngineError> {
+        let (part, local) = self.split(shard);
+        self.blocks.entries(direction)[local as usize]
+            .iter()
+            .map(|entry| {
+                let wanted = ShardId(part * self.blocks.shards + entry.shard);
+                super::input_of(level, shard, wanted, sources)
+            })
+            .collect()
+    }
+
+    fn level(
+        &self,
+        direction: Direction,
+        shard: ShardId,
+        by_move: &[(ShardId, &Frontier)],
+        own: &Frontier,
+        seen: Seen,
+    ) -> LevelOutput {
+        let input = LevelInput {
+            blocks: &self.blocks,
+            geometry: self.blocks.geometry(),
+            direction,
+            shard: self.split(shard).1,
+            first_block: self.first_block(shard),
+            sources: by_move.iter().map(|(_, f)| *f).collect(),
+            own,
+            seen,
+        };
+        level::compute(input, &self.buffers)
     }
 }
 
@@ -89,19 +128,15 @@ impl Space for Blocked {
         seen: Seen,
         samples: u32,
     ) -> Result<Expanded, EngineError> {
-        let (part, local) = self.split(shard);
-        let geometry = self.blocks.geometry();
-        let by_move: Vec<(ShardId, &Frontier)> = self.blocks.pull[local as usize]
-            .iter()
-            .map(|entry| {
-                let wanted = ShardId(part * self.blocks.shards + entry.shard);
-                super::input_of(level, shard, wanted, sources)
-            })
-            .collect::<Result<_, _>>()?;
-        let seen_set = match &seen {
-            Seen::Previous(f) | Seen::Visited(f) => f,
-        };
-        super::check_inputs(level, shard, geometry, &by_move, own, seen_set)?;
+        let by_move = self.by_move(Direction::Forward, level, shard, sources)?;
+        super::check_inputs(
+            level,
+            shard,
+            self.blocks.geometry(),
+            &by_move,
+            own,
+            seen.set(),
+        )?;
         let source_of_move: Vec<ShardId> = by_move.iter().map(|(s, _)| *s).collect();
         let subject = certificate::Subject {
             index: self.index.as_ref(),
@@ -111,32 +146,10 @@ impl Space for Blocked {
             sources,
             source_of_move: Some(&source_of_move),
         };
-        let questions = if samples == 0 {
-            None
-        } else {
-            Some(subject.ask(own, seen_set, samples)?)
-        };
-        let input = LevelInput {
-            blocks: &self.blocks,
-            geometry,
-            direction: Direction::Forward,
-            shard: local,
-            first_block: self.first_block(shard),
-            sources: by_move.iter().map(|(_, f)| *f).collect(),
-            own,
-            seen,
-        };
-        let out = level::compute(input, &self.buffers)?;
-        let certificate = match questions {
-            None => Default::default(),
-            Some(questions) => subject.check(&out.frontier, questions)?,
-        };
-        Ok(Expanded {
-            frontier: out.frontier,
-            visited: out.visited,
-            digest: out.digest,
-            certificate,
-        })
+        let questions = subject.ask(own, seen.set(), samples)?;
+        let out = self.level(Direction::Forward, shard, &by_move, own, seen);
+        let certificate = subject.check(&out.frontier, questions)?;
+        Ok(out.certified(certificate))
     }
 
     fn sweep(
@@ -148,35 +161,13 @@ impl Space for Blocked {
         own: &Frontier,
         seen: Seen,
     ) -> Result<Expanded, EngineError> {
-        let (part, local) = self.split(shard);
-        let by_move = self.blocks.entries(direction)[local as usize]
-            .iter()
-            .map(|entry| {
-                let wanted = ShardId(part * self.blocks.shards + entry.shard);
-                super::input_of(level, shard, wanted, sources).map(|(_, f)| f)
-            })
-            .collect::<Result<_, _>>()?;
-        let input = LevelInput {
-            blocks: &self.blocks,
-            geometry: self.blocks.geometry(),
-            direction,
-            shard: local,
-            first_block: self.first_block(shard),
-            sources: by_move,
-            own,
-            seen,
-        };
-        let out = level::compute(input, &self.buffers)?;
-        Ok(Expanded {
-            frontier: out.frontier,
-            visited: out.visited,
-            digest: out.digest,
-            certificate: Default::default(),
-        })
+        let by_move = self.by_move(direction, level, shard, sources)?;
+        let out = self.level(direction, shard, &by_move, own, seen);
+        Ok(out.certified(Certificate::default()))
     }
 
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest {
-        level::digest_of(frontier, self.first_block(shard), &self.blocks.tables.keys)
+        digest::of(frontier, self.first_block(shard), &self.blocks.tables.keys)
     }
 
     fn table_bytes(&self) -> u64 {
@@ -212,19 +203,5 @@ impl Space for Blocked {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         self.index.places_of(state)
-    }
-
-    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
-        words::smallest(self, shard, frontier, limit)
-    }
-
-    fn words(
-        &self,
-        level: Level,
-        states: &[State],
-        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
-        memory_bytes: u64,
-    ) -> Vec<Result<Vec<u16>, String>> {
-        words::least_words(self, level, states, kept, memory_bytes)
     }
 }

@@ -1,32 +1,26 @@
 //! From a puzzle to its index: the group's order, the number of states, the block kind, the layout.
 
-use super::blocked::Blocked;
-use super::chain::{self, ChainDef, ChainIndex, ChainParts};
-use super::product::{self, ProductDef, ProductIndex};
-use super::sparse::{self, SparseDef};
-use super::table::{self, TableDef};
-use super::{LayoutOptions, Space, SpaceDef, SpaceError};
+use super::body::Body;
+use super::chain::{self, ChainIndex};
+use super::orbit;
+use super::product::{self, ProductIndex};
+use super::sparse;
+use super::table;
+use super::{LayoutOptions, SpaceDef, SpaceError};
+use crate::bfs::block::Blocks;
 use crate::bfs::kernel::Kernel;
-use crate::bfs::level::Buffers;
-use crate::engine::{EngineError, KernelChoice, ShardId};
 use crate::group::chain::Chain;
 use crate::group::colouring::{self, StateCount};
 use crate::perm::Perm;
 use crate::puzzle::Puzzle;
 use num_bigint::BigUint;
-use serde::{Deserialize, Serialize};
-
-/// The stored body of every kind.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-enum Body {
-    Chain(ChainDef),
-    Product(ProductDef),
-    Table(TableDef),
-    Sparse(SparseDef),
-}
 
 /// Computes the index of a puzzle: group, chain, leaf, shards. Deterministic: the same puzzle and
-/// options give the same bytes on every machine.
+/// options give the same bytes on every machine. May take seconds for large groups or colourings.
+///
+/// # Errors
+/// [`SpaceError::Unsupported`] where no block kind numbers the states, or the one asked for does not; the
+/// message says why and, where a depth limit would help, so.
 pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, SpaceError> {
     let degree = puzzle.degree();
     let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
@@ -82,7 +76,10 @@ fn build_indexed(
         if let (Some(states), true) = (&counts[0].states, wished != Some("table"))
             && let Some(def) = product::build(degree, moves, puzzle.roots(), states, options)?
         {
-            return describe_product(puzzle, moves, &counts[0], def);
+            let layout = def.layout();
+            let blocks = ProductIndex::new(def.clone(), moves)?.tables(moves, Kernel::Portable)?;
+            let body = Body::Product(def);
+            return of_blocks("product", puzzle, &blocks, 1, &counts[0], layout, body);
         }
         if wished == Some("product") {
             return Err(SpaceError::Unsupported(
@@ -94,32 +91,53 @@ fn build_indexed(
     let parts = chain::parts_of(degree, group, puzzle.roots());
     let states = &order * BigUint::from(parts.len());
     let def = chain::build(degree, moves, &order, parts, options)?;
-    let index = ChainIndex::new(def.clone())?;
-    let blocks = index.tables(moves, Kernel::Portable)?;
-    let shards = blocks.shards * def.parts.len() as u32;
+    let (layout, count) = (def.layout(), def.parts.len() as u32);
+    let blocks = ChainIndex::new(def.clone())?.tables(moves, Kernel::Portable)?;
+    Ok(SpaceDef {
+        states: Some(states.to_string()),
+        ..of_blocks(
+            "chain",
+            puzzle,
+            &blocks,
+            count,
+            &counts[0],
+            layout,
+            Body::Chain(def),
+        )?
+    })
+}
+
+/// Shards, their sources and sizes: what chain and product spaces say in the same way.
+fn of_blocks(
+    kind: &str,
+    puzzle: &Puzzle,
+    blocks: &Blocks,
+    parts: u32,
+    count: &StateCount,
+    layout: String,
+    body: Body,
+) -> Result<SpaceDef, SpaceError> {
+    let shards = blocks.shards * parts;
     let sources = (0..shards)
         .map(|s| {
             let part = s / blocks.shards * blocks.shards;
-            blocks
-                .sources(s % blocks.shards)
-                .into_iter()
-                .map(|t| part + t.0)
-                .collect()
+            let local = blocks.sources(s % blocks.shards);
+            local.into_iter().map(|t| part + t.0).collect()
         })
         .collect();
     let geometry = blocks.geometry();
     Ok(SpaceDef {
-        kind: "chain".into(),
+        kind: kind.into(),
         shards,
         sources,
         shard_states: vec![geometry.states; shards as usize],
         shard_bytes: vec![geometry.dense_bytes(); shards as usize],
         directed: !puzzle.is_inverse_closed(),
-        group_order: order.to_string(),
-        states: Some(states.to_string()),
-        states_proof: counts[0].proof.clone(),
-        layout: def.layout(),
-        body: serialise(&Body::Chain(def))?,
+        group_order: count.group_order.to_string(),
+        states: count.states.as_ref().map(BigUint::to_string),
+        states_proof: count.proof.clone(),
+        layout,
+        body: body.encode()?,
     })
 }
 
@@ -150,34 +168,7 @@ fn build_sparse(
         },
         states_proof: counts[0].proof.clone(),
         layout: def.layout(),
-        body: serialise(&Body::Sparse(def))?,
-    })
-}
-
-fn describe_product(
-    puzzle: &Puzzle,
-    moves: &[Perm],
-    count: &StateCount,
-    def: ProductDef,
-) -> Result<SpaceDef, SpaceError> {
-    let index = ProductIndex::new(def, moves)?;
-    let blocks = index.tables(moves, Kernel::Portable)?;
-    let shards = blocks.shards;
-    let geometry = blocks.geometry();
-    Ok(SpaceDef {
-        kind: "product".into(),
-        shards,
-        sources: (0..shards)
-            .map(|s| blocks.sources(s).into_iter().map(|t| t.0).collect())
-            .collect(),
-        shard_states: vec![geometry.states; shards as usize],
-        shard_bytes: vec![geometry.dense_bytes(); shards as usize],
-        directed: !puzzle.is_inverse_closed(),
-        group_order: count.group_order.to_string(),
-        states: count.states.as_ref().map(BigUint::to_string),
-        states_proof: count.proof.clone(),
-        layout: index.def.layout(),
-        body: serialise(&Body::Product(index.def))?,
+        body: Body::Sparse(def).encode()?,
     })
 }
 
@@ -226,7 +217,7 @@ fn build_table(
     let known = match (roots.len(), multinomial) {
         (_, Some(n)) => Some(BigUint::from(n)),
         (1, None) => counts[0].states.clone(),
-        (_, None) => table::orbit_leaders(moves, roots)
+        (_, None) => orbit::orbit_leaders(moves, roots, table::LIST_MAX)
             .into_iter()
             .map(|k| counts[k].states.clone())
             .try_fold(BigUint::from(0u32), |sum, n| n.map(|n| sum + n)),
@@ -248,88 +239,6 @@ fn build_table(
         states: known.map(|n| n.to_string()),
         states_proof: proof,
         layout: def.layout(),
-        body: serialise(&Body::Table(def))?,
+        body: Body::Table(def).encode()?,
     })
-}
-
-fn serialise(body: &Body) -> Result<Vec<u8>, SpaceError> {
-    serde_json::to_vec(body).map_err(|e| SpaceError::Unsupported(e.to_string()))
-}
-
-/// Checks a stored index against the puzzle and makes the tables of a kernel.
-pub(crate) fn load(
-    puzzle: &Puzzle,
-    def: &SpaceDef,
-    kernel: KernelChoice,
-) -> Result<Box<dyn Space>, EngineError> {
-    let kernel = Kernel::choose(kernel)?;
-    let body: Body =
-        serde_json::from_slice(&def.body).map_err(|e| SpaceError::Damaged(e.to_string()))?;
-    let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
-    let directed = !puzzle.is_inverse_closed();
-    match body {
-        Body::Product(def) => {
-            let index = ProductIndex::new(def, &moves)?;
-            let blocks = index.tables(&moves, kernel)?;
-            let mut roots = Vec::new();
-            for root in puzzle.roots() {
-                let Some((s, p)) = index.place(root) else {
-                    return Err(SpaceError::Damaged("a root is not in the product".into()).into());
-                };
-                roots.push((ShardId(s), p));
-            }
-            Ok(Box::new(Blocked {
-                kind: "product",
-                kernel,
-                blocks,
-                index: Box::new(index),
-                moves,
-                parts: 1,
-                directed,
-                roots,
-                buffers: Buffers::default(),
-            }))
-        }
-        Body::Sparse(def) => {
-            if def.degree != puzzle.degree() {
-                return Err(SpaceError::Damaged("another number of positions".into()).into());
-            }
-            Ok(Box::new(sparse::load(def, moves, directed)?))
-        }
-        Body::Table(def) => {
-            if def.degree != puzzle.degree() {
-                return Err(SpaceError::Damaged("another number of positions".into()).into());
-            }
-            Ok(Box::new(table::load(def, moves, directed)?))
-        }
-        Body::Chain(chain) => {
-            let index = ChainIndex::new(chain)?;
-            if index.def.degree != puzzle.degree() {
-                return Err(SpaceError::Damaged("another number of positions".into()).into());
-            }
-            let blocks = index.tables(&moves, kernel)?;
-            let shards = blocks.shards;
-            let parts = index.def.parts.len() as u32;
-            let mut roots = Vec::new();
-            for (k, part) in index.def.parts.iter().enumerate() {
-                for root in &part.roots {
-                    let Some((s, p)) = index.rank(root) else {
-                        return Err(SpaceError::Damaged("a root is not in the group".into()).into());
-                    };
-                    roots.push((ShardId(k as u32 * shards + s), p));
-                }
-            }
-            Ok(Box::new(Blocked {
-                kind: "chain",
-                kernel,
-                blocks,
-                index: Box::new(ChainParts { index, shards }),
-                moves,
-                parts,
-                directed,
-                roots,
-                buffers: Buffers::default(),
-            }))
-        }
-    }
 }

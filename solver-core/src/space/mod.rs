@@ -1,21 +1,27 @@
 //! Block spaces: how a puzzle's states are numbered, sharded and moved, block by block.
 
-pub(crate) mod block;
 mod blocked;
+mod body;
 mod build;
 mod chain;
+mod load;
+mod orbit;
 mod product;
+mod radix;
 mod sparse;
 mod table;
-mod tail;
-mod two_labels;
+#[cfg(test)]
+mod tests;
 
 pub use build::build;
-pub(crate) use build::load;
+pub(crate) use load::load;
 
+pub(crate) use crate::bfs::block::Direction;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
-use crate::engine::{Digest, EngineError, Expanded, Level, Seen, ShardId};
+use crate::bfs::words;
 use crate::puzzle::State;
+pub use crate::terms::SpaceError;
+use crate::terms::{Digest, EngineError, Expanded, Level, Seen, ShardId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -61,15 +67,6 @@ pub struct SpaceDef {
     pub body: Vec<u8>,
 }
 
-/// Why there is no index.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SpaceError {
-    #[error("{0}")]
-    Unsupported(String),
-    #[error("the stored index does not fit the puzzle: {0}")]
-    Damaged(String),
-}
-
 /// The slow, independent way between states and numbers: raw permutations only. Certificates and
 /// `verify` rest on it. An element is a list that moves act on by `new[i] = old[p[i]]`; for chains the
 /// group element itself, for colourings the labelling.
@@ -82,23 +79,6 @@ pub(crate) trait Index: Send + Sync {
     fn state(&self, shard: ShardId, element: &[u16]) -> State;
     /// All places of a labelling (one, unless parts overlap); empty: not in the space.
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
-}
-
-/// Which way a sweep goes: along the moves, or along their inverses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Backward,
-}
-
-impl Direction {
-    /// The other one.
-    pub fn opposite(self) -> Direction {
-        match self {
-            Direction::Forward => Direction::Backward,
-            Direction::Backward => Direction::Forward,
-        }
-    }
 }
 
 /// One block kind behind [`crate::engine::Engine`], where most methods are described.
@@ -149,7 +129,9 @@ pub(crate) trait Space: Send + Sync {
     fn limit_memory(&self, _bytes: u64) {}
 
     /// The lexicographically smallest states of a set.
-    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State>;
+    fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
+        words::smallest(self, shard, frontier, limit)
+    }
 
     /// Least shortest words.
     fn words(
@@ -158,7 +140,9 @@ pub(crate) trait Space: Send + Sync {
         states: &[State],
         kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         memory_bytes: u64,
-    ) -> Vec<Result<Vec<u16>, String>>;
+    ) -> Vec<Result<Vec<u16>, String>> {
+        words::least_words(self, level, states, kept, memory_bytes)
+    }
 }
 
 /// The frontier of a source shard among the inputs of a task.
@@ -221,7 +205,7 @@ pub(crate) fn choose_prefix(
         rest /= u128::from(lengths[prefix]);
         prefix += 1;
     }
-    if shards > 1 << 20 || rest * u128::from(words) * 64 > u128::from(u32::MAX) {
+    if !radix::fits(lengths, prefix, words) {
         return Err(SpaceError::Unsupported(format!(
             "{states} states do not cut into at most a million shards of at most 2^32 states"
         )));

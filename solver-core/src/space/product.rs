@@ -7,13 +7,14 @@
 //! the independently known number of states, otherwise something ties them and this kind does not
 //! serve.
 
-use super::block::{Blocks, Digit, Step};
-use super::{Index, LayoutOptions, SpaceError};
+use super::orbit::orbit;
+use super::{Index, LayoutOptions, SpaceError, radix};
+use crate::bfs::block::{Blocks, Digit, Step};
 use crate::bfs::kernel::{BlockTables, Kernel};
-use crate::engine::ShardId;
 use crate::group;
 use crate::perm::Perm;
 use crate::puzzle::State;
+use crate::terms::ShardId;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -54,31 +55,10 @@ impl Coordinate {
     }
 
     /// The values reachable from the roots, sorted; `None` beyond `max`.
-    fn list(&self, moves: &[Perm], roots: &[Vec<u16>], max: usize) -> Option<Vec<Vec<u16>>> {
+    fn list(&self, moves: &[Perm], roots: &[Vec<u16>], max: usize) -> Option<Vec<Box<[u16]>>> {
         let local = self.local(moves)?;
-        let mut seen: std::collections::HashSet<Vec<u16>> = std::collections::HashSet::new();
-        let mut open = Vec::new();
-        for root in roots {
-            let value = self.view(root)?;
-            if seen.insert(value.clone()) {
-                open.push(value);
-            }
-        }
-        while let Some(value) = open.pop() {
-            for p in &local {
-                let next = p.apply(&value);
-                if !seen.contains(&next) {
-                    if seen.len() >= max {
-                        return None;
-                    }
-                    seen.insert(next.clone());
-                    open.push(next);
-                }
-            }
-        }
-        let mut list: Vec<Vec<u16>> = seen.into_iter().collect();
-        list.sort_unstable();
-        Some(list)
+        let views: Option<Vec<Vec<u16>>> = roots.iter().map(|root| self.view(root)).collect();
+        orbit(&local, &views?, max as u64)
     }
 
     /// The moves on the coordinate's positions alone.
@@ -257,6 +237,22 @@ fn coordinates_of(
 }
 
 impl ProductDef {
+    /// Lengths of the digits before the row.
+    fn lengths(&self) -> Vec<u64> {
+        let digits = &self.coordinates[..self.coordinates.len() - 1];
+        digits.iter().map(|c| c.values as u64).collect()
+    }
+
+    /// Values of the row.
+    fn row_values(&self) -> usize {
+        self.coordinates[self.coordinates.len() - 1].values
+    }
+
+    /// Positions of one superblock.
+    fn stride(&self) -> u32 {
+        self.row_values().div_ceil(64) as u32 * 64
+    }
+
     /// One line for people.
     pub fn layout(&self) -> String {
         let sizes: Vec<String> = self
@@ -277,8 +273,8 @@ impl ProductDef {
 /// The loaded index: the slow way by listed values.
 pub(crate) struct ProductIndex {
     pub def: ProductDef,
-    lists: Vec<Vec<Vec<u16>>>,
-    places: Vec<HashMap<Vec<u16>, u32>>,
+    lists: Vec<Vec<Box<[u16]>>>,
+    places: Vec<HashMap<Box<[u16]>, u32>>,
     /// For every position: the label that the classes of its coordinates stand for.
     labels: Vec<HashMap<Vec<u16>, u16>>,
     /// For every position: (coordinate, place in it).
@@ -300,6 +296,14 @@ impl ProductIndex {
                 .any(|c| c.positions.iter().any(|&i| usize::from(i) >= def.degree))
         {
             return Err(damaged("coordinates, prefix or roots do not fit"));
+        }
+        radix::check(
+            &def.lengths(),
+            def.prefix,
+            def.row_values().div_ceil(64) as u64,
+        )?;
+        if def.row_values() > ROW_MAX {
+            return Err(damaged("the row is too long"));
         }
         let mut lists = Vec::new();
         let mut places = Vec::new();
@@ -365,7 +369,11 @@ impl ProductIndex {
             let mut table = Vec::with_capacity(local.len() * c.values);
             for p in &local {
                 for value in &self.lists[k] {
-                    table.push(*self.places[k].get(&p.apply(value)).ok_or_else(escaped)?);
+                    table.push(
+                        *self.places[k]
+                            .get(p.apply(value).as_slice())
+                            .ok_or_else(escaped)?,
+                    );
                 }
             }
             tables.push(table);
@@ -390,7 +398,7 @@ impl ProductIndex {
             })
             .collect();
         let images = row.into_iter().map(|i| i as u16).collect();
-        let states = self.def.coordinates[self.def.coordinates.len() - 1].values;
+        let states = self.def.row_values();
         let m = moves.len() as u32;
         Ok(Blocks::new(
             digits,
@@ -403,40 +411,27 @@ impl ProductIndex {
 
     /// Shard and position of a labelling.
     pub fn place(&self, state: &[u16]) -> Option<(u32, u32)> {
-        let coordinates = &self.def.coordinates;
-        let (mut shard, mut block) = (0u32, 0u32);
-        for (k, c) in coordinates.iter().enumerate() {
-            let value = *self.places[k].get(&c.view(state)?)?;
-            if k < self.def.prefix {
-                shard = shard * c.values as u32 + value;
-            } else if k + 1 < coordinates.len() {
-                block = block * c.values as u32 + value;
-            } else {
-                let stride = c.values.div_ceil(64) as u32 * 64;
-                return Some((shard, block * stride + value));
-            }
+        let mut values = Vec::with_capacity(self.places.len());
+        for (c, places) in self.def.coordinates.iter().zip(&self.places) {
+            values.push(*places.get(c.view(state)?.as_slice())?);
         }
-        None
+        let row = values.pop()?;
+        let (lengths, prefix) = (self.def.lengths(), self.def.prefix);
+        let block = radix::number(&lengths[prefix..], &values[prefix..]);
+        Some((
+            radix::number(&lengths[..prefix], &values),
+            block * self.def.stride() + row,
+        ))
     }
 }
 
 impl Index for ProductIndex {
     fn unrank(&self, shard: ShardId, position: u32) -> Option<Vec<u16>> {
-        let coordinates = &self.def.coordinates;
-        let last = coordinates.len() - 1;
-        let stride = coordinates[last].values.div_ceil(64) as u32 * 64;
-        let mut values = vec![0u32; coordinates.len()];
-        values[last] = position % stride;
-        let (mut block, mut shard) = (position / stride, shard.0);
-        for k in (self.def.prefix..last).rev() {
-            values[k] = block % coordinates[k].values as u32;
-            block /= coordinates[k].values as u32;
-        }
-        for k in (0..self.def.prefix).rev() {
-            values[k] = shard % coordinates[k].values as u32;
-            shard /= coordinates[k].values as u32;
-        }
-        if block != 0 || shard != 0 || values[last] as usize >= coordinates[last].values {
+        let stride = self.def.stride();
+        let (block, row) = (position / stride, position % stride);
+        let mut values = radix::digits(&self.def.lengths(), self.def.prefix, shard.0, block)?;
+        values.push(row);
+        if row as usize >= self.def.row_values() {
             return None;
         }
         let mut state = self.def.roots[0].clone();

@@ -7,10 +7,10 @@
 
 use super::{Direction, LayoutOptions, Space, SpaceError};
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
-use crate::engine::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
 use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use crate::puzzle::State;
+use crate::terms::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -393,15 +393,14 @@ impl Space for Sparse {
     }
 
     fn digest(&self, _shard: ShardId, frontier: &Frontier) -> Digest {
-        let sum = keys(frontier)
+        keys(frontier)
             .chunks_exact(self.def.words())
-            .fold(0u128, |sum, key| {
+            .fold(Digest::default(), |sum, key| {
                 let (a, b) = key.iter().fold((1u64, 2u64), |(a, b), &w| {
                     (mix(a ^ w), mix(b ^ w.rotate_left(32)))
                 });
-                sum.wrapping_add(u128::from(a) << 64 | u128::from(b))
-            });
-        Digest(sum)
+                sum.plus(Digest(u128::from(a) << 64 | u128::from(b)))
+            })
     }
 
     fn table_bytes(&self) -> u64 {

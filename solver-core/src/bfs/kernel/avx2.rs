@@ -1,8 +1,10 @@
 //! The AVX2 kernel: a bit permutation as byte shuffle, mask and compare; rows shuffle every 16-byte
 //! piece that a word takes from.
 
-use super::pull::{Active, Block, Gather, block_with};
+use super::gather::{Active, Block, Gather, block_with};
 use super::{LeafTables, RowTables};
+#[cfg(target_arch = "x86_64")]
+use crate::terms::Digest;
 
 /// Does this processor have it?
 pub(super) fn available() -> bool {
@@ -23,7 +25,7 @@ pub(super) struct Leaf<'a>(pub &'a LeafTables);
 #[cfg(target_arch = "x86_64")]
 impl Gather for Leaf<'_> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, Digest) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }
     }
@@ -77,7 +79,7 @@ pub(super) struct Row<'a>(pub &'a RowTables);
 #[cfg(target_arch = "x86_64")]
 impl Gather for Row<'_> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, Digest) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }
     }

@@ -2,7 +2,9 @@
 //! measured a quarter faster than `vpermi2b` over the whole row.
 
 use super::LeafTables;
-use super::pull::{Active, Block, Gather, block_with};
+use super::gather::{Active, Block, Gather, block_with};
+#[cfg(target_arch = "x86_64")]
+use crate::terms::Digest;
 
 /// Does this processor have it?
 pub(super) fn available() -> bool {
@@ -27,7 +29,7 @@ impl Gather for Leaf<'_> {
     #[target_feature(
         enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bitalg,bmi1,bmi2,popcnt,avx2"
     )]
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, Digest) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }
     }

@@ -1,12 +1,13 @@
 //! The portable kernel: nibble tables for leaves, bit by bit for rows.
 
-use super::pull::{Active, Block, Gather, block_with};
+use super::gather::{Active, Block, Gather, block_with};
 use super::{LeafTables, RowTables};
+use crate::terms::Digest;
 
 pub(super) struct Leaf<'a>(pub &'a LeafTables);
 
 impl Gather for Leaf<'_> {
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, Digest) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }
     }
@@ -48,7 +49,7 @@ impl Gather for Leaf<'_> {
 pub(super) struct Row<'a>(pub &'a RowTables);
 
 impl Gather for Row<'_> {
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128) {
+    unsafe fn block(&self, block: Block<'_>) -> (u32, Digest) {
         // SAFETY: passed on to the caller.
         unsafe { block_with(self, block) }
     }

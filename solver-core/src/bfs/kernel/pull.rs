@@ -1,10 +1,12 @@
-//! Pulling a run of superblocks: gather from all moves, take away what was seen, count, digest.
+//! Pulling a run of superblocks: which sources each one has, walked ahead of the kernel so that they are on
+//! their way to the cache.
 
+use super::gather::{Active, Block, BlockSeen, Gather};
 use super::{Inner, Kernel, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::bfs::digest;
-use crate::space::block::{BlockWalk, Blocks, Entry};
+use crate::bfs::block::{BlockWalk, Blocks, Entry};
+use crate::terms::Digest;
 
 /// A dense source of one move.
 #[derive(Debug, Clone, Copy)]
@@ -37,111 +39,8 @@ pub(crate) struct PullChunk<'a> {
     pub seen: SeenChunk<'a>,
 }
 
-/// A source superblock that holds states, and the table row that permutes it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Active {
-    pub source: *const u64,
-    pub row: *const u8,
-}
-
-/// What was seen of one superblock.
-pub(super) enum BlockSeen<'a> {
-    /// `out` holds the level before the last; these are the words of the last.
-    Own(&'a [u64]),
-    OwnEmpty,
-    Visited(&'a mut [u64]),
-}
-
-/// One superblock to be computed.
-pub(super) struct Block<'a> {
-    pub active: &'a [Active],
-    pub masks: &'a [u64],
-    pub keys: &'a [[u32; 4]],
-    pub out: &'a mut [u64],
-    pub seen: BlockSeen<'a>,
-    /// Number of the superblock in the whole index.
-    pub index: u64,
-}
-
-/// One way of permuting source words into a destination word.
-pub(super) trait Gather {
-    /// Distance between the rows of two elements.
-    fn row_bytes(&self, words: usize) -> usize;
-    /// Row of element 0.
-    fn rows(&self) -> *const u8;
-    /// Word `w` of the union over all active sources. Unused bits are arbitrary.
-    ///
-    /// # Safety
-    /// Every source has `words` words and every row belongs to an element of the tables.
-    unsafe fn word(&self, active: &[Active], w: usize, words: usize) -> u64;
-    /// Number of new states and their digest. One call of `block_with` in a function that has the
-    /// processor's features switched on: a closure around the words would not inherit them.
-    ///
-    /// # Safety
-    /// As for `word`, for all words of the superblock; and the processor has the features.
-    unsafe fn block(&self, block: Block<'_>) -> (u32, u128);
-}
-
-/// The loop over the words of a superblock.
-///
-/// # Safety
-/// As for [`Gather::word`].
-#[inline(always)]
-pub(super) unsafe fn block_with<G: Gather>(gather: &G, block: Block<'_>) -> (u32, u128) {
-    let Block {
-        active,
-        masks,
-        keys,
-        out,
-        seen,
-        index,
-    } = block;
-    let words = masks.len();
-    let mut count = 0u32;
-    match seen {
-        BlockSeen::Own(own) => {
-            for (w, (o, (&s, &mask))) in out.iter_mut().zip(own.iter().zip(masks)).enumerate() {
-                // SAFETY: passed on to the caller.
-                let new = unsafe { gather.word(active, w, words) } & mask & !s & !*o;
-                *o = new;
-                count += new.count_ones();
-            }
-        }
-        BlockSeen::OwnEmpty => {
-            for (w, (o, &mask)) in out.iter_mut().zip(masks).enumerate() {
-                // SAFETY: passed on to the caller.
-                let new = unsafe { gather.word(active, w, words) } & mask & !*o;
-                *o = new;
-                count += new.count_ones();
-            }
-        }
-        BlockSeen::Visited(visited) => {
-            for (w, (o, (v, &mask))) in out
-                .iter_mut()
-                .zip(visited.iter_mut().zip(masks))
-                .enumerate()
-            {
-                if *v == mask {
-                    *o = 0;
-                    continue;
-                }
-                // SAFETY: passed on to the caller.
-                let new = unsafe { gather.word(active, w, words) } & mask & !*v;
-                *o = new;
-                *v |= new;
-                count += new.count_ones();
-            }
-        }
-    }
-    if count == 0 {
-        (0, 0)
-    } else {
-        (count, digest::block(index, out, keys))
-    }
-}
-
 /// Computes the run; returns the number of new states and their digest.
-pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, u128) {
+pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, Digest) {
     let tables = &chunk.blocks.tables;
     let words = tables.words;
     let run = (chunk.end - chunk.start) as usize;
@@ -166,7 +65,7 @@ pub(crate) fn pull_chunk(chunk: PullChunk<'_>) -> (u64, u128) {
     }
 }
 
-fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
+fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, Digest) {
     let PullChunk {
         blocks,
         entries,
@@ -182,7 +81,7 @@ fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
     let words = tables.words;
     let (rows, row_bytes) = (gather.rows(), gather.row_bytes(words));
     let mut active: Vec<Active> = Vec::with_capacity(entries.len());
-    let (mut total, mut sum) = (0u64, 0u128);
+    let (mut total, mut sum) = (0u64, Digest::default());
     let live: Vec<usize> = (0..entries.len())
         .filter(|&m| sources[m].is_some())
         .collect();
@@ -221,7 +120,7 @@ fn pull<G: Gather>(gather: &G, chunk: PullChunk<'_>) -> (u64, u128) {
         let (count, digest) = unsafe { gather.block(block) };
         counts[at] = count as u16;
         total += u64::from(count);
-        sum = sum.wrapping_add(digest);
+        sum = sum.plus(digest);
     };
     let mut waiting: Option<u32> = None;
     BlockWalk::new(blocks, &live_entries).run(start, end, |block, row| {

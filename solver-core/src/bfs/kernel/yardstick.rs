@@ -3,8 +3,8 @@
 
 use super::pull::{PullChunk, PullSource, SeenChunk, pull_chunk};
 use super::{BlockTables, Kernel};
-use crate::engine::{EngineError, KernelChoice};
-use crate::space::block::{Blocks, Digit, Step};
+use crate::bfs::block::{Blocks, Digit, Step};
+use crate::terms::{EngineError, KernelChoice};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -7,10 +7,29 @@
 //! numbered per digit; a move enters at digit 0 under its own number. In a product space the
 //! element is the move itself for every digit.
 
-use super::Direction;
 use crate::bfs::frontier::ShardGeometry;
 use crate::bfs::kernel::BlockTables;
-use crate::engine::ShardId;
+use crate::terms::ShardId;
+
+/// Largest number of digits, so that walks can keep them on the stack.
+pub(crate) const DIGITS_MAX: usize = 60;
+
+/// Which way a sweep goes: along the moves, or along their inverses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+impl Direction {
+    /// The other one.
+    pub fn opposite(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        }
+    }
+}
 
 /// `(x', element')` for one `(element, x)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +120,7 @@ impl Blocks {
     /// Applies an element of digit 0 to a shard number.
     pub fn walk_prefix(&self, shard: u32, element: u32) -> Entry {
         let mut rest = shard;
-        let mut xs = [0u32; 64];
+        let mut xs = [0u32; DIGITS_MAX];
         for (i, digit) in self.digits[..self.prefix].iter().enumerate().rev() {
             xs[i] = rest % digit.len;
             rest /= digit.len;

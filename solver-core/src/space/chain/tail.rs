@@ -6,73 +6,25 @@
 //! searched for among the subgroups that a few random elements generate; the search is seeded and
 //! the result is stored, so chance decides nothing later.
 
+use super::key::{KeyMap, key, product_key};
 use crate::group;
-use crate::group::rng::{SplitMix, mix};
+use crate::group::rng::SplitMix;
 use crate::perm::Perm;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 /// H is not enumerated beyond this many elements (8!/2 and a little).
-pub(crate) const TAIL_MAX: usize = 20_160;
+pub(super) const TAIL_MAX: usize = 20_160;
 /// Table rows of a superblock should stay in the second-level cache.
 const ROW_TABLE_BYTES: usize = 460 << 10;
 
-/// Positions of the base labels of the tail, packed: equal exactly for equal elements of H.
-pub(crate) type Key = u128;
-
 /// The elements of H with the three-fold numbering.
-pub(crate) struct Tail {
+pub(super) struct Tail {
     /// Representatives of the cosets of B in H; the first is the identity.
     pub cosets: Vec<Perm>,
     /// Representatives of the cosets of K in B.
     pub words: Vec<Perm>,
     /// The elements of K.
     pub leaf: Vec<Perm>,
-}
-
-/// Packs where an element puts the given labels.
-pub(crate) fn key(base: &[u16], s: &Perm) -> Key {
-    let images = s.images();
-    base.iter().fold(0, |key, &b| {
-        let x = images.iter().position(|&v| v == b).unwrap_or(0);
-        key * images.len() as u128 + x as u128
-    })
-}
-
-/// The same of the product `a * b`, from inverse images.
-fn product_key(base: &[u16], inverse_a: &[u16], inverse_b: &[u16]) -> Key {
-    base.iter().fold(0, |key, &l| {
-        let x = inverse_b[usize::from(inverse_a[usize::from(l)])];
-        key * inverse_a.len() as u128 + u128::from(x)
-    })
-}
-
-/// Keys are positions packed by us, so any mixing of their bits will do for hashing.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = mix(self.0 ^ u64::from(b));
-        }
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.0 = mix(key as u64 ^ mix((key >> 64) as u64));
-    }
-}
-
-/// A map from keys.
-pub(crate) type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
-
-/// Fewer bits than this many are needed for a key, or there is none.
-pub(crate) fn key_fits(degree: usize, labels: usize) -> bool {
-    (degree.max(2) as f64).log2() * labels as f64 <= 127.0
 }
 
 /// A small group by element numbers.
@@ -194,7 +146,7 @@ fn is_even_on(orbit: &[u16], p: &Perm) -> bool {
 
 /// Splits H, given by all its elements, into cosets, words and leaf.
 /// `stabilisers`: smaller point stabilisers inside H (element lists), candidates for B.
-pub(crate) fn split(
+pub(super) fn split(
     elements: &[Perm],
     base: &[u16],
     stabilisers: &[Vec<Perm>],
