@@ -83,7 +83,8 @@ pub enum EngineError {
     Input(String),
 }
 
-/// The states of a shard that were seen before, consumed by [`Engine::expand`] (buffers are reused).
+/// The states of a shard that were seen before, consumed by
+/// [`crate::engine::Engine::expand`] (buffers are reused).
 #[derive(Debug)]
 pub enum Seen {
     /// Inverse-closed lists: frontier(level-2) of the shard; empty for level 1.
