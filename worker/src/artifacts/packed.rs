@@ -28,6 +28,14 @@ pub struct Packed {
 pub struct UnpackError(pub String);
 
 impl Packed {
+    /// As it is: the fastest to make and to read.
+    pub fn plain(frontier: &Frontier) -> Packed {
+        Packed {
+            encoding: PLAIN.into(),
+            bytes: frontier.encode(),
+        }
+    }
+
     pub fn new(frontier: &Frontier) -> Packed {
         let plain = frontier.encode();
         let worth = |full: usize, small: usize| small * WORTH_DENOMINATOR <= full * WORTH_NUMERATOR;
