@@ -64,9 +64,7 @@ impl Coordinator {
                     Some(at) => (at, self.config.reconnect),
                     None => (worker.seen_at_millis, self.config.rebuild_after),
                 };
-                let left = (since + patience)
-                    .saturating_sub(now.millis)
-                    .div_ceil(1000);
+                let left = (since + patience).saturating_sub(now.millis).div_ceil(1000);
                 format!(
                     "worker {} ({id}) is away; others take its shards in {left} s",
                     worker.name()

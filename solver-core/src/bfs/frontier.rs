@@ -113,6 +113,13 @@ impl Frontier {
                     .for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
                 out
             }
+            // A bitmap with few bits takes less as a list of them.
+            Body::Dense { .. } if self.is_thin() => {
+                let mut out = Vec::with_capacity(1 + self.count as usize * 4);
+                out.push(4);
+                self.for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
+                out
+            }
             Body::Dense { words, .. } | Body::Keys(words) => {
                 let mut out = Vec::with_capacity(1 + words.len() * 8);
                 out.push(if let Body::Keys(_) = self.body { 3 } else { 2 });
@@ -132,10 +139,7 @@ impl Frontier {
         match tag {
             0 if rest.is_empty() => Ok(Frontier::empty(geometry)),
             1 if rest.len() % 4 == 0 => {
-                let v: Vec<u32> = rest
-                    .chunks_exact(4)
-                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
-                    .collect();
+                let v: Vec<u32> = positions_of(rest).collect();
                 if v.windows(2).any(|w| w[0] >= w[1]) {
                     return Err(wrong("positions are not ascending"));
                 }
@@ -147,6 +151,21 @@ impl Frontier {
                     count: v.len() as u64,
                     body: Body::Sparse(v),
                 })
+            }
+            4 if geometry.blocks > 0 && rest.len() % 4 == 0 => {
+                let mut words = vec![0u64; (geometry.dense_bytes() / 8) as usize];
+                let mut next = 0;
+                for p in positions_of(rest) {
+                    if u64::from(p) < next {
+                        return Err(wrong("positions are not ascending"));
+                    }
+                    next = u64::from(p) + 1;
+                    let Some(word) = words.get_mut((p / 64) as usize) else {
+                        return Err(wrong("a position is outside the shard"));
+                    };
+                    *word |= 1 << (p % 64);
+                }
+                Ok(Frontier::from_words(geometry, words))
             }
             2 if geometry.blocks > 0 && rest.len() as u64 == geometry.dense_bytes() => {
                 Ok(Frontier::from_words(geometry, words_of(rest)))
@@ -248,11 +267,16 @@ impl Frontier {
     /// As positions where those take less memory than bits.
     pub(crate) fn compact(self) -> Frontier {
         match &self.body {
-            Body::Dense { .. } if self.count * 4 < self.geometry.dense_bytes() / 2 => {
+            Body::Dense { .. } if self.is_thin() => {
                 Frontier::from_positions(self.geometry, self.positions())
             }
             _ => self,
         }
+    }
+
+    /// Do its positions take less than half of a bitmap?
+    fn is_thin(&self) -> bool {
+        self.count * 4 < self.geometry.dense_bytes() / 2
     }
 
     /// Below this many states a set is stored as positions (4 bytes a state) rather than bits.
@@ -277,9 +301,66 @@ impl Frontier {
     }
 }
 
+fn positions_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes
+        .chunks_exact(4)
+        .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+}
+
 fn words_of(bytes: &[u8]) -> Vec<u64> {
     bytes
         .chunks_exact(8)
         .map(|c| u64::from_le_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: ShardGeometry = ShardGeometry {
+        blocks: 8,
+        words: 16,
+        states: 8192,
+    };
+
+    /// A bitmap with every `step`-th bit.
+    fn dense(step: usize) -> Frontier {
+        let mut words = vec![0u64; 128];
+        for p in (0..8192).step_by(step) {
+            words[p / 64] |= 1 << (p % 64);
+        }
+        Frontier::from_words(SHAPE, words)
+    }
+
+    #[test]
+    fn a_thin_bitmap_travels_as_positions_and_is_a_bitmap_again() {
+        for (step, bytes) in [
+            (2, 1 + 1024),
+            (64, 1 + 1024),
+            (65, 1 + 127 * 4),
+            (8192, 1 + 4),
+        ] {
+            let frontier = dense(step);
+            let encoded = frontier.encode();
+            assert_eq!(encoded.len(), bytes, "every {step}");
+            assert!(encoded.len() as u64 <= SHAPE.encoded_bytes_at_most(frontier.count()));
+            assert_eq!(Frontier::decode(SHAPE, &encoded), Ok(frontier));
+        }
+    }
+
+    #[test]
+    fn positions_of_a_thin_bitmap_are_not_trusted() {
+        let of = |positions: &[u32]| {
+            let mut bytes = vec![4];
+            positions.iter().for_each(|p| bytes.extend(p.to_le_bytes()));
+            Frontier::decode(SHAPE, &bytes)
+        };
+        assert!(of(&[1, 2, 8191]).is_ok());
+        assert!(of(&[2, 1]).is_err());
+        assert!(of(&[0, 0]).is_err());
+        assert!(of(&[8192]).is_err());
+        assert!(of(&[u32::MAX]).is_err());
+        assert!(Frontier::decode(SHAPE, &[4, 0, 0]).is_err());
+    }
 }

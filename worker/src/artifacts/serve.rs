@@ -23,7 +23,9 @@ impl ArtifactSource for Shop {
     fn open(&self, name: ArtifactName, digest: Digest, near: bool) -> Opening {
         let artifacts = self.artifacts.clone();
         let gauges = self.gauges.clone();
-        let packed = self.beside.run(move || artifacts.packed(name, digest, near));
+        let packed = self
+            .beside
+            .run(move || artifacts.packed(name, digest, near));
         Box::pin(async move {
             let packed = packed.await.map_err(|error| error.to_string())?;
             let (count, packed) = packed
