@@ -109,6 +109,22 @@ fn a_worker_that_is_killed_never_costs_a_count() {
     assert_eq!(report["complete"], true);
 }
 
+/// With the usual durations, of which the longest is 30 s: a closed connection is not waited for.
+#[test]
+fn the_shards_of_a_killed_worker_move_within_seconds() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let mut workers = workers(&user, 2);
+    let mut waiting = user.start("submit bfs lrx:10 --shards 10 --antipodes 0 --wait --json");
+    waiting.wait_for_level(10);
+    let start = std::time::Instant::now();
+    workers.remove(0).signal("KILL");
+    let report = waiting.finish().json();
+    assert_eq!(report["states"], "3628800");
+    let took = start.elapsed();
+    assert!(took < std::time::Duration::from_secs(9), "{took:?}");
+}
+
 #[test]
 fn the_access_file_is_for_its_user_alone_and_goes_with_the_coordinator() {
     use std::os::unix::fs::PermissionsExt;

@@ -4,6 +4,10 @@ use antipode_coordinator_core as core;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long a worker whose connection was closed is waited for, if it was well until then: it
+/// connects again within a tenth of a second or its process has ended.
+const RECONNECT: Duration = Duration::from_secs(2);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The store's directory; made if it is not there.
@@ -35,6 +39,7 @@ impl Config {
             heartbeat: millis(self.heartbeat),
             lease: millis(self.lease),
             rebuild_after: millis(self.rebuild_after),
+            reconnect: millis(RECONNECT.min(self.rebuild_after)),
             checkpoint_every: self.checkpoint_every.map(millis),
         }
     }

@@ -58,8 +58,9 @@ pub type Opening = Pin<Box<dyn Future<Output = Result<Payload, String>> + Send>>
 
 /// Where a serving worker finds its artifacts.
 pub trait ArtifactSource: Send + Sync + 'static {
-    /// The artifact with this name and digest.
-    fn open(&self, name: ArtifactName, digest: Digest) -> Opening;
+    /// The artifact with this name and digest. `near`: the reader is on this machine, where bytes
+    /// travel faster than they are compressed.
+    fn open(&self, name: ArtifactName, digest: Digest, near: bool) -> Opening;
 }
 
 /// Puts the server of the data plane over a source of artifacts; give it to
@@ -88,6 +89,7 @@ impl Data for Service {
         if theirs != PROTOCOL_VERSION {
             return Err(version_mismatch(theirs));
         }
+        let near = request.remote_addr().is_some_and(|a| a.ip().is_loopback());
         let request = request.into_inner();
         let invalid =
             |error: crate::convert::WireError| Status::invalid_argument(error.to_string());
@@ -98,7 +100,7 @@ impl Data for Service {
         let digest = wire_digest("FetchRequest.digest", &request.digest).map_err(invalid)?;
         let payload = self
             .source
-            .open(name, digest)
+            .open(name, digest, near)
             .await
             .map_err(Status::not_found)?;
         Ok(Response::new(Box::pin(

@@ -18,6 +18,9 @@ use tonic::{Request, Response, Status, Streaming};
 /// Pause between two tries to reach a process that does not answer.
 const RETRY_EVERY: Duration = Duration::from_millis(100);
 
+/// What the other side may send in one piece; the usual 16 KiB cost bulk data much time.
+const MAX_FRAME_BYTES: u32 = 1 << 20;
+
 /// A connection that notices a silent peer by itself.
 pub(crate) fn endpoint(address: &str) -> Result<Endpoint, ClientError> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|error| {
@@ -30,6 +33,7 @@ pub(crate) fn endpoint(address: &str) -> Result<Endpoint, ClientError> {
         .tcp_nodelay(true)
         .http2_keep_alive_interval(Duration::from_secs(5))
         .keep_alive_timeout(Duration::from_secs(10))
+        .max_frame_size(MAX_FRAME_BYTES)
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(8 << 20))
 }

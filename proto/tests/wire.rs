@@ -425,7 +425,7 @@ fn errors_keep_their_meaning_as_grpc_codes() {
 struct OneArtifact(Payload);
 
 impl ArtifactSource for OneArtifact {
-    fn open(&self, name: ArtifactName, digest: Digest) -> Opening {
+    fn open(&self, name: ArtifactName, digest: Digest, _near: bool) -> Opening {
         let payload = self.0.clone();
         Box::pin(async move {
             if name.level == 1 && digest == payload.digest {

@@ -60,12 +60,11 @@ impl Coordinator {
             .find(|id| self.workers.get(id).is_some_and(|w| !w.is_live()));
         match absent.and_then(|id| Some((id, self.workers.get(id)?))) {
             Some((id, worker)) => {
-                let away = now.millis.saturating_sub(worker.seen_at_millis);
-                let left = self
-                    .config
-                    .rebuild_after
-                    .saturating_sub(away)
-                    .div_ceil(1000);
+                let (since, patience) = match worker.closed_at {
+                    Some(at) => (at, self.config.reconnect),
+                    None => (worker.seen_at_millis, self.config.rebuild_after),
+                };
+                let left = (since + patience).saturating_sub(now.millis).div_ceil(1000);
                 format!(
                     "worker {} ({id}) is away; others take its shards in {left} s",
                     worker.name()

@@ -6,11 +6,14 @@ use crate::event::{ConnectionId, Now, Registration};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
 use crate::record::{ExpandResult, Record, WorkerRecord};
-use crate::state::{Coordinator, Worker};
+use crate::state::{Config, Coordinator, Worker};
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
 use antipode_solver_core::job::Task;
 use std::collections::BTreeMap;
+
+/// So many heartbeats in a row that do not come are a silence.
+const SILENT: u64 = 3;
 
 impl Coordinator {
     pub(crate) fn register(
@@ -87,6 +90,7 @@ impl Coordinator {
             connection: Some(connection),
             seen_at_millis: now.millis,
             seen_at: now.unix,
+            closed_at: None,
             lost: false,
             rehomed: false,
             leases: BTreeMap::new(),
@@ -202,7 +206,14 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn disconnected(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
+    /// A closed connection tells of the end of a process at once. One that is closed after a
+    /// silence tells nothing: the network gave up.
+    pub(crate) fn disconnected(
+        &mut self,
+        now: Now,
+        connection: ConnectionId,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(id) = self.connections.remove(&connection) else {
             return;
         };
@@ -210,6 +221,8 @@ impl Coordinator {
             return;
         };
         worker.connection = None;
+        let silent = now.millis.saturating_sub(worker.seen_at_millis);
+        worker.closed_at = (silent <= SILENT * self.config.heartbeat).then_some(now.millis);
         if worker.local {
             self.lose(id, out);
             self.rehome(id);
@@ -274,10 +287,12 @@ impl Coordinator {
         let slept = self
             .last_tick
             .map_or(0, |last| now.millis.saturating_sub(last));
-        if slept > 3 * self.config.heartbeat {
+        if slept > SILENT * self.config.heartbeat {
+            let missed = slept - self.config.heartbeat;
+            let later = |time: u64| (time + missed).min(now.millis);
             for worker in self.workers.values_mut() {
-                worker.seen_at_millis =
-                    (worker.seen_at_millis + slept - self.config.heartbeat).min(now.millis);
+                worker.seen_at_millis = later(worker.seen_at_millis);
+                worker.closed_at = worker.closed_at.map(later);
             }
         }
         self.last_tick = Some(now.millis);
@@ -295,17 +310,28 @@ impl Coordinator {
                 now.millis - worker.seen_at_millis.min(now.millis)
             }
         };
+        let Config {
+            lease,
+            rebuild_after,
+            reconnect,
+            ..
+        } = self.config;
+        let ended = |worker: &Worker| {
+            let since = |at| now.millis.saturating_sub(at);
+            worker.closed_at.is_some_and(|at| since(at) >= reconnect)
+        };
         let lost: Vec<WorkerId> = self
             .workers
             .iter()
-            .filter(|(_, w)| !w.lost && silent(w) > self.config.lease)
+            .filter(|(_, w)| !w.lost && (silent(w) > lease || ended(w)))
             .map(|(&id, _)| id)
             .collect();
         lost.into_iter().for_each(|id| self.lose(id, out));
         let away: Vec<WorkerId> = self
             .workers
             .iter()
-            .filter(|(_, w)| w.lost && !w.rehomed && silent(w) > self.config.rebuild_after)
+            .filter(|(_, w)| w.lost && !w.rehomed)
+            .filter(|(_, w)| silent(w) > rebuild_after || ended(w))
             .map(|(&id, _)| id)
             .collect();
         away.into_iter().for_each(|id| self.rehome(id));

@@ -25,6 +25,9 @@ pub struct Config {
     pub lease: u64,
     /// A worker away for longer loses its shards to others.
     pub rebuild_after: u64,
+    /// The same, where its connection was closed while it was well: then its process has ended, or
+    /// it connects again at once.
+    pub reconnect: u64,
     /// `None`: as often as costs at most a tenth of the time.
     pub checkpoint_every: Option<u64>,
 }
@@ -102,6 +105,8 @@ pub struct Worker {
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) seen_at_millis: u64,
     pub(crate) seen_at: u64,
+    /// When its connection was closed, if it was well until then.
+    pub(crate) closed_at: Option<u64>,
     /// Its leases and copies count as gone, until it registers again.
     pub(crate) lost: bool,
     /// Others may own its shards.
@@ -310,6 +315,7 @@ impl Worker {
             connection: None,
             seen_at_millis: now.millis,
             seen_at: now.unix,
+            closed_at: None,
             lost: true,
             rehomed: true,
             leases: BTreeMap::new(),

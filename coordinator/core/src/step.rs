@@ -24,7 +24,7 @@ impl Coordinator {
             } => {
                 self.register(now, connection, *registration, &mut out);
             }
-            Event::Disconnected { connection } => self.disconnected(connection, &mut out),
+            Event::Disconnected { connection } => self.disconnected(now, connection, &mut out),
             Event::Report { connection, report } => self.report(now, connection, report, &mut out),
         }
         while let Some(job) = self.touched.pop_first() {

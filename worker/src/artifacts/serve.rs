@@ -20,10 +20,12 @@ struct Shop {
 }
 
 impl ArtifactSource for Shop {
-    fn open(&self, name: ArtifactName, digest: Digest) -> Opening {
+    fn open(&self, name: ArtifactName, digest: Digest, near: bool) -> Opening {
         let artifacts = self.artifacts.clone();
         let gauges = self.gauges.clone();
-        let packed = self.beside.run(move || artifacts.packed(name, digest));
+        let packed = self
+            .beside
+            .run(move || artifacts.packed(name, digest, near));
         Box::pin(async move {
             let packed = packed.await.map_err(|error| error.to_string())?;
             let (count, packed) = packed
@@ -40,9 +42,11 @@ impl ArtifactSource for Shop {
 }
 
 impl Artifacts {
-    /// Number of states and stored form of an artifact, from wherever it is. Blocks on the disk.
-    pub fn packed(&self, name: ArtifactName, digest: Digest) -> Option<(u64, Packed)> {
+    /// Number of states and bytes of an artifact, from wherever it is; what is in memory is not
+    /// compressed for a reader that is `near`. Blocks on the disk.
+    pub fn packed(&self, name: ArtifactName, digest: Digest, near: bool) -> Option<(u64, Packed)> {
         match self.place(name, digest) {
+            Place::Memory(frontier) if near => Some((frontier.count(), Packed::plain(&frontier))),
             Place::Memory(frontier) => Some((frontier.count(), Packed::new(&frontier))),
             Place::Disk => self
                 .read_packed(name)

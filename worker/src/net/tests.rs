@@ -413,7 +413,7 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
     use antipode_proto::data::{ArtifactSource, Opening, Payload, data_server};
     struct Liar;
     impl ArtifactSource for Liar {
-        fn open(&self, _: ArtifactName, digest: Digest) -> Opening {
+        fn open(&self, _: ArtifactName, digest: Digest, _near: bool) -> Opening {
             // A well-formed frontier of another set, under the digest that was asked for.
             let bytes = [&[1u8][..], &3u32.to_le_bytes()].concat().into();
             let payload = Payload {

@@ -146,6 +146,7 @@ fn config(plan: &Plan) -> Config {
         heartbeat: 100,
         lease: 1000,
         rebuild_after: 3000,
+        reconnect: 300,
         checkpoint_every: plan.checkpoint_every,
     }
 }

@@ -2,5 +2,6 @@
 //! the coordinator's core is the real one.
 
 pub mod cluster;
+mod departure;
 pub mod toy;
 pub mod worker;
