@@ -47,7 +47,7 @@ pub struct Args {
     fresh: bool,
 
     /// Save what is needed to go on this often, e.g. 500ms, 10s, 5m [default: so that it costs below 10 % of the time]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
     checkpoint_every: Option<Duration>,
 
     /// Print one JSON object (docs/schema/bfs.schema.json); levels go to stderr
