@@ -6,6 +6,7 @@
 
 use crate::exit::Failure;
 use crate::memory::show;
+use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::space::SpaceDef;
 use serde::Serialize;
@@ -131,7 +132,8 @@ impl Need {
     }
 }
 
-/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result.
+/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result,
+/// and a sixteenth for the numbers of states that are kept beside the words.
 fn one_task_bytes(space: &SpaceDef) -> u64 {
     let bytes = |shard: usize| space.shard_bytes.get(shard).copied().unwrap_or(0);
     space
@@ -145,16 +147,29 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
                 .filter(|&s| s != shard)
                 .map(bytes)
                 .sum();
-            inputs + 3 * bytes(shard)
+            let sum = inputs + 3 * bytes(shard);
+            sum + sum / 16
         })
         .max()
         .unwrap_or(0)
 }
 
 /// Refuses a job that cannot run here.
-pub fn refuse_if_too_large(spec: &BfsSpec, space: &SpaceDef, have: &Have) -> Result<(), Failure> {
-    // The stored index instead of its tables: what is refused here is larger by orders of magnitude.
-    match Need::of(spec, space, space.body.len() as u64).verdict(have) {
+pub fn refuse_if_too_large(
+    spec: &BfsSpec,
+    space: &SpaceDef,
+    kernel: KernelChoice,
+    have: &Have,
+) -> Result<(), Failure> {
+    // Tables are made only where it is close: what fits in memory with so much to spare needs no exact sum.
+    let guess = Need::of(spec, space, space.body.len() as u64);
+    if guess.memory_bytes.saturating_mul(2) <= have.memory_bytes
+        && guess.verdict(have) == Verdict::InMemory
+    {
+        return Ok(());
+    }
+    let tables_bytes = Engine::load(&spec.puzzle, space, kernel)?.table_bytes();
+    match Need::of(spec, space, tables_bytes).verdict(have) {
         Verdict::InMemory | Verdict::OutOfCore => Ok(()),
         Verdict::TooLarge(why) => Err(Failure::input(format!(
             "{} is too large for this machine: {why}",

@@ -89,7 +89,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         memory_bytes: args.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(&data),
     };
-    fit::refuse_if_too_large(&spec, &space, &have)?;
+    fit::refuse_if_too_large(&spec, &space, kernel, &have)?;
     data_dir::create(&data)?;
     eprintln!("store: {}", folder.path().display());
     let progress = Progress::new(&space, spec.depth, args.json);
