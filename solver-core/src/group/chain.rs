@@ -222,25 +222,28 @@ impl Chain {
 
     /// Is `s` an element of the group?
     pub fn contains(&self, s: &Perm) -> bool {
-        let (rest, _) = self.sift(s.clone(), 0);
+        let (rest, _) = self.sift(s, 0);
         rest.is_identity()
     }
 
     /// Divides out transversal elements from level `from` on; the rest, and the level that stopped.
-    fn sift(&self, mut s: Perm, from: usize) -> (Perm, usize) {
+    fn sift(&self, s: &Perm, from: usize) -> (Perm, usize) {
+        // The inverse tells where a label is without a search: (s * u^-1)^-1 = u * s^-1.
+        let mut inverse = s.inverse();
         for (i, level) in self.levels.iter().enumerate().skip(from) {
-            match level.digit(&s) {
-                Some(0) => {}
-                Some(k) => s = s.then(&level.inverses[k]),
-                None => return (s, i),
+            let x = inverse.at(usize::from(level.base));
+            match level.place[x] {
+                0 => {}
+                u32::MAX => return (inverse.inverse(), i),
+                k => inverse = level.transversal[k as usize].then(&inverse),
             }
         }
-        (s, self.levels.len())
+        (inverse.inverse(), self.levels.len())
     }
 
     /// Makes `s`, an element of `G_from`, a member of the chain; true if it was not one before.
     fn insert(&mut self, s: Perm, from: usize) -> Result<bool, ChainTooLarge> {
-        let (rest, stop) = self.sift(s, from);
+        let (rest, stop) = self.sift(&s, from);
         if rest.is_identity() {
             return Ok(false);
         }
@@ -278,7 +281,7 @@ impl Chain {
                         unreachable!("orbits are closed")
                     };
                     let schreier = product.then(&level.inverses[k]);
-                    let (rest, stop) = self.sift(schreier, i + 1);
+                    let (rest, stop) = self.sift(&schreier, i + 1);
                     if !rest.is_identity() {
                         for level in &mut self.levels[i + 1..=stop] {
                             level.add_generator(rest.clone());
