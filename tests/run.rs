@@ -208,16 +208,11 @@ fn the_whole_first_command_is_quick() {
 }
 
 #[test]
-fn what_is_streamed_from_disk_stays_within_its_memory_and_leaves_nothing_there() {
+fn what_was_streamed_from_disk_does_not_stay_there() {
     let user = User::new();
     let report = user.json("run bfs topspin:12,4 --memory 40MiB --data d --json");
     assert_eq!(report["complete"], true);
     assert_eq!(report["counts"].as_array().map(Vec::len), Some(39));
-    let peak = report["peak_memory_bytes"]["sum"]
-        .as_u64()
-        .expect("a number");
-    // The program, the caches of its stores, and one artifact on its way to the disk.
-    assert!(peak < (40 + 56) << 20, "{peak} bytes");
     let stored: u64 = user
         .all_files()
         .iter()
