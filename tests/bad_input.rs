@@ -57,6 +57,10 @@ fn two_generators_of_one_name_are_refused() {
         json_file(r#"{"A": [1, 2, 0], "A": [1, 0, 2]}"#, "[0, 1, 2]"),
         &["A"],
     );
+    refused_file(
+        "base = 0\n[generators]\nleft = [1, 2, 0]\nleft = [1, 0, 2]\n",
+        &["line 4", "left", "twice"],
+    );
 }
 
 #[test]
@@ -166,7 +170,11 @@ fn sizes_durations_and_numbers_are_checked() {
     user.run("run bfs pocket --threads 0")
         .is_refused(&["threads", "0"]);
     user.run("run bfs pocket --checkpoint-every often")
-        .is_refused(&["often"]);
+        .is_refused(&["often", "500ms"]);
+    user.run("run bfs pocket --depth -1")
+        .is_refused(&["--depth", "-1 is not in"]);
+    user.run("run bfs lrx:4 --memory 1KiB")
+        .is_refused(&["too large", "--memory"]);
     user.run("run bfs pocket --kernel abacus")
         .is_refused(&["abacus", "portable"]);
     user.run("frobnicate").is_refused(&["frobnicate"]);

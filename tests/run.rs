@@ -206,3 +206,37 @@ fn the_whole_first_command_is_quick() {
     let seconds = report["seconds"].as_f64().expect("seconds");
     assert!(seconds < 5.0, "{seconds}");
 }
+
+#[test]
+fn what_was_streamed_from_disk_does_not_stay_there() {
+    let user = User::new();
+    let report = user.json("run bfs topspin:12,4 --memory 40MiB --data d --json");
+    assert_eq!(report["complete"], true);
+    assert_eq!(report["counts"].as_array().map(Vec::len), Some(39));
+    let stored: u64 = user
+        .all_files()
+        .iter()
+        .filter_map(|path| path.metadata().ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum();
+    assert!(stored < 1 << 20, "{stored} bytes are left on disk");
+}
+
+#[test]
+fn the_store_that_a_run_prints_can_be_looked_into() {
+    let user = User::new();
+    let said = user.run("run bfs lrx:5").stderr;
+    let store = said
+        .lines()
+        .find_map(|line| line.strip_prefix("store: "))
+        .expect("the store is said");
+    let shown = user
+        .run_words(["show", "last", "--json", "--data", store])
+        .json();
+    assert_eq!(shown["puzzle"], "lrx:5");
+    let listed = user.run_words(["jobs", "--json", "--data", store]).json();
+    assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(1));
+    user.run("jobs")
+        .is_refused(&["no coordinator", "add --data", "data-home"]);
+}

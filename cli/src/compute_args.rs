@@ -7,7 +7,7 @@ use antipode_solver_core::engine::KernelChoice;
 #[derive(Debug, Clone, clap::Args)]
 pub struct ComputeArgs {
     /// Threads that compute [default: as many as the machine has]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
 
     /// Memory for frontiers, e.g. 8GiB [default: 80 % of what is available]

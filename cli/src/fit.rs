@@ -6,12 +6,16 @@
 
 use crate::exit::Failure;
 use crate::memory::show;
+use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::space::SpaceDef;
 use serde::Serialize;
 
 /// Bits a state that the frontiers of all levels together take at most, as measured on graphs of large diameter.
 const BITS_A_STATE_KEPT: u128 = 6;
+
+/// What a task takes beside its bitmaps, however small they are.
+const SMALLEST_TASK_BYTES: u64 = 16 << 10;
 
 /// Bytes needed, upper bounds.
 #[derive(Debug, Clone, Serialize)]
@@ -67,8 +71,11 @@ impl Need {
             memory_bytes: bitmap_bytes
                 .saturating_mul(bitmaps.into())
                 .saturating_add(largest)
-                .saturating_add(tables_bytes),
-            out_of_core_memory_bytes: one_task_bytes(space).saturating_add(tables_bytes),
+                .saturating_add(tables_bytes)
+                .saturating_add(SMALLEST_TASK_BYTES),
+            out_of_core_memory_bytes: one_task_bytes(space)
+                .saturating_add(tables_bytes)
+                .saturating_add(SMALLEST_TASK_BYTES),
             disk_bytes: kept,
             out_of_core_disk_bytes: bitmap_bytes.saturating_mul(3).saturating_add(kept),
         }
@@ -112,8 +119,11 @@ impl Need {
             ));
         }
         let bitmaps = u64::from(self.bitmaps) + 1;
-        let bytes =
-            (have.memory_bytes / bitmaps).max((disk / 3).min(have.memory_bytes.saturating_mul(64)));
+        // Out of core a task of a smaller graph needs less in proportion.
+        let streamed = u128::from(self.bitmap_bytes) * u128::from(have.memory_bytes)
+            / u128::from(self.out_of_core_memory_bytes.max(1));
+        let streamed = u64::try_from(streamed).unwrap_or(u64::MAX).min(disk / 3);
+        let bytes = (have.memory_bytes / bitmaps).max(streamed);
         format!(
             "To make it fit, {}; as it is, a graph of about {} states would fit",
             ways.join(" and "),
@@ -122,7 +132,8 @@ impl Need {
     }
 }
 
-/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result.
+/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result,
+/// and a sixteenth for the numbers of states that are kept beside the words.
 fn one_task_bytes(space: &SpaceDef) -> u64 {
     let bytes = |shard: usize| space.shard_bytes.get(shard).copied().unwrap_or(0);
     space
@@ -136,16 +147,29 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
                 .filter(|&s| s != shard)
                 .map(bytes)
                 .sum();
-            inputs + 3 * bytes(shard)
+            let sum = inputs + 3 * bytes(shard);
+            sum + sum / 16
         })
         .max()
         .unwrap_or(0)
 }
 
 /// Refuses a job that cannot run here.
-pub fn refuse_if_too_large(spec: &BfsSpec, space: &SpaceDef, have: &Have) -> Result<(), Failure> {
-    // The stored index instead of its tables: what is refused here is larger by orders of magnitude.
-    match Need::of(spec, space, space.body.len() as u64).verdict(have) {
+pub fn refuse_if_too_large(
+    spec: &BfsSpec,
+    space: &SpaceDef,
+    kernel: KernelChoice,
+    have: &Have,
+) -> Result<(), Failure> {
+    // Tables are made only where it is close: what fits in memory with so much to spare needs no exact sum.
+    let guess = Need::of(spec, space, space.body.len() as u64);
+    if guess.memory_bytes.saturating_mul(2) <= have.memory_bytes
+        && guess.verdict(have) == Verdict::InMemory
+    {
+        return Ok(());
+    }
+    let tables_bytes = Engine::load(&spec.puzzle, space, kernel)?.table_bytes();
+    match Need::of(spec, space, tables_bytes).verdict(have) {
         Verdict::InMemory | Verdict::OutOfCore => Ok(()),
         Verdict::TooLarge(why) => Err(Failure::input(format!(
             "{} is too large for this machine: {why}",
@@ -191,5 +215,18 @@ mod tests {
             text.contains("40.0 GiB") && text.contains("--data"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_would_fit_is_smaller_than_what_does_not() {
+        let have = Have {
+            memory_bytes: 1 << 20,
+            disk_bytes: Some(1 << 40),
+        };
+        let Verdict::TooLarge(text) = need(120 << 20, 30 << 20, 120 << 20).verdict(&have) else {
+            panic!("30 MiB do not fit 1 MiB of memory");
+        };
+        // A thirtieth of the 40 MiB of bitmap, in bits.
+        assert!(text.contains("about 11.2 M states"), "{text}");
     }
 }

@@ -12,11 +12,16 @@ pub struct JobArgs {
     pub puzzle: PuzzleArgs,
 
     /// Stop after this level
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", allow_negative_numbers = true)]
     pub depth: Option<u32>,
 
     /// How many of the farthest states are listed, each with a shortest word
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        allow_negative_numbers = true
+    )]
     pub antipodes: u32,
 
     /// What a finished job leaves: its result, or the frontiers of all levels
@@ -24,7 +29,7 @@ pub struct JobArgs {
     pub keep: KeepArg,
 
     /// At least this many shards, where the index can be cut so
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub shards: Option<u32>,
 }
 

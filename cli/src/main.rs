@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         started: Instant::now(),
         command: cmd::command_line(),
     };
+    memory::give_back_what_is_freed();
     let arguments = cmd::Arguments::parse();
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| cmd::dispatch(arguments, &call)));
     match outcome {

@@ -90,7 +90,7 @@ fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure> {
         )));
     }
     if about.len() > FILE_LIMIT_BYTES {
-        return Err(too_large(path, about.len()));
+        return Err(too_large(path, Some(about.len())));
     }
     let mut bytes = Vec::new();
     // A pipe has no length to ask for, so the limit holds here too.
@@ -98,7 +98,7 @@ fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure> {
         .and_then(|file| file.take(FILE_LIMIT_BYTES + 1).read_to_end(&mut bytes))
         .map_err(unreadable)?;
     if bytes.len() as u64 > FILE_LIMIT_BYTES {
-        return Err(too_large(path, bytes.len() as u64));
+        return Err(too_large(path, None));
     }
     if let Err(error) = std::str::from_utf8(&bytes) {
         return Err(Failure::input(format!(
@@ -109,11 +109,15 @@ fn load_file(path: &Path, options: &PuzzleOptions) -> Result<Puzzle, Failure> {
     Ok(puzzle::from_bytes(&shown.to_string(), &bytes, options)?)
 }
 
-fn too_large(path: &Path, bytes: u64) -> Failure {
+/// `bytes` where the size is known: a pipe is given up at the limit.
+fn too_large(path: &Path, bytes: Option<u64>) -> Failure {
     Failure::input(format!(
-        "{}: {} is more than the {} that a puzzle file may have; is it the right file?",
+        "{}: {} more than the {} that a puzzle file may have; is it the right file?",
         path.display(),
-        crate::memory::show(bytes),
+        bytes.map_or("it has".into(), |bytes| format!(
+            "{} is",
+            crate::memory::show(bytes)
+        )),
         crate::memory::show(FILE_LIMIT_BYTES)
     ))
 }

@@ -180,6 +180,7 @@ impl BfsReport {
             .map_or(run_seconds, |elapsed| elapsed.as_secs_f64());
         // A stored answer was not computed in the time it took to print it.
         let rate_seconds = if asked.cached { run_seconds } else { seconds };
+        let counted = counted_in(status, asked, total);
         let (state, reason) = state_words(&status.state);
         Ok(BfsReport {
             job: status.job.0,
@@ -240,7 +241,7 @@ impl BfsReport {
             seconds,
             engine_seconds: status.engine_time.as_secs_f64(),
             states_per_second: if rate_seconds > 0.0 {
-                total as f64 / rate_seconds
+                counted as f64 / rate_seconds
             } else {
                 0.0
             },
@@ -254,6 +255,17 @@ impl BfsReport {
             fingerprint: definition.fingerprint.clone(),
         })
     }
+}
+
+/// The states counted in the time that is reported: a command that has gone on from a stored level
+/// did not count what lay before it.
+fn counted_in(status: &JobStatus, asked: &Asked, total: u128) -> u128 {
+    let from = match (&status.resumed, asked.elapsed) {
+        (Some(resumed), Some(_)) if !asked.cached => resumed.from_level,
+        _ => return total,
+    };
+    let later = status.levels.iter().filter(|level| level.level > from);
+    later.map(|level| u128::from(level.count)).sum()
 }
 
 /// The graph is vertex-transitive for certain where the states are the elements of the group,

@@ -39,7 +39,7 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
             });
         }
     }
-    for (name, store) in run_stores(data)? {
+    for (name, store) in own_store(data).into_iter().chain(run_stores(data)?) {
         match antipode_coordinator::read_only(&store) {
             Ok(found) => jobs.extend(named(&name, found)),
             Err(busy @ OpenError::InUse { .. }) => eprintln!("left out: {busy}"),
@@ -95,6 +95,26 @@ fn named(folder: &str, jobs: Vec<JobStatus>) -> impl Iterator<Item = StoredJob> 
         },
         status,
     })
+}
+
+/// The store of a run whose own folder was named, as `run` prints it.
+fn own_store(folder: &Path) -> Option<(String, PathBuf)> {
+    let store = run_folder::coordinator_in(folder);
+    let path = std::path::absolute(folder).ok()?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    is_store(&store).then_some((name, store))
+}
+
+/// Where no coordinator is, a user may have meant what `run` has stored: says how that is asked for.
+pub fn or_stored_runs(failure: Failure) -> Failure {
+    let data = crate::data_dir::per_user();
+    match failure {
+        Failure::Input(text) if run_folder::all(&data).is_dir() => Failure::Input(format!(
+            "{text}; what `run` has stored here needs no coordinator: add --data {}",
+            crate::puzzle_arg::quoted(data.as_os_str())
+        )),
+        other => other,
+    }
 }
 
 fn run_stores(data: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {

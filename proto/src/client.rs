@@ -29,7 +29,8 @@ pub struct Submitted {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     #[error(
-        "no coordinator answers at {address} (tried for {tried:?}); start one with `antipode coordinator --data DIR`, or name another with --coordinator ADDR"
+        "no coordinator answers at {address} (tried for {:.1} s); start one with `antipode coordinator --data DIR`, or name another with --coordinator ADDR",
+        .tried.as_secs_f64()
     )]
     Unreachable { address: String, tried: Duration },
     #[error(

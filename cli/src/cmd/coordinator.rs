@@ -34,19 +34,19 @@ pub struct Args {
     insecure: bool,
 
     /// Make a checkpoint of every job this often, e.g. 10s, 5m [default: so that it costs below 10 % of the time]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
     checkpoint_every: Option<Duration>,
 
     /// Workers report this often
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, hide = true)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span, hide = true)]
     heartbeat: Option<Duration>,
 
     /// A worker without a word for this long loses its leases
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, hide = true)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span, hide = true)]
     lease: Option<Duration>,
 
     /// The shards of a worker that is gone for this long are computed elsewhere
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
     rebuild_after: Option<Duration>,
 }
 

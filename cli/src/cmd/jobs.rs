@@ -54,7 +54,8 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
     let jobs = match &args.data {
         Some(data) => stores::read(data)?,
         None => block_on(async {
-            let jobs = args.coordinator.connect().await?.jobs().await?;
+            let client = args.coordinator.connect().await;
+            let jobs = client.map_err(stores::or_stored_runs)?.jobs().await?;
             Ok(jobs
                 .into_iter()
                 .map(|status| StoredJob {

@@ -197,7 +197,7 @@ fn print(plan: &Plan) -> Result<(), Failure> {
     say(
         "shards",
         format!(
-            "{}, each computed from up to {} others",
+            "{}, each computed from {} at most",
             plan.shards, plan.sources_per_shard
         ),
     )?;
@@ -223,7 +223,7 @@ fn print(plan: &Plan) -> Result<(), Failure> {
             let from = &plan.estimated_from;
             say(
                 "time",
-                format!("about {}, an estimate from {from}", span(seconds)),
+                format!("about {}, an estimate from {from}", estimate(seconds)),
             )?;
         }
         None => say("time", "not known".into())?,
@@ -232,6 +232,17 @@ fn print(plan: &Plan) -> Result<(), Failure> {
         say("warning", warning.clone())?;
     }
     Ok(())
+}
+
+/// A span in as many figures as an estimate has.
+fn estimate(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.1 => "0.1 s or less".into(),
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 60.0 => format!("{s:.0} s"),
+        s if s < 600.0 => span(s),
+        s => span((s / 60.0).round() * 60.0),
+    }
 }
 
 fn print_need(plan: &Plan) -> Result<(), Failure> {

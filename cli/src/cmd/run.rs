@@ -47,7 +47,7 @@ pub struct Args {
     fresh: bool,
 
     /// Save what is needed to go on this often, e.g. 500ms, 10s, 5m [default: so that it costs below 10 % of the time]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
     checkpoint_every: Option<Duration>,
 
     /// Print one JSON object (docs/schema/bfs.schema.json); levels go to stderr
@@ -89,7 +89,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         memory_bytes: args.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(&data),
     };
-    fit::refuse_if_too_large(&spec, &space, &have)?;
+    fit::refuse_if_too_large(&spec, &space, kernel, &have)?;
     data_dir::create(&data)?;
     eprintln!("store: {}", folder.path().display());
     let progress = Progress::new(&space, spec.depth, args.json);

@@ -35,7 +35,8 @@ pub fn show(args: &Args, call: &Call) -> Result<(), Failure> {
     let status = match &args.data {
         Some(data) => stores::find(stores::read(data)?, &args.job)?.status,
         None => block_on(async {
-            let client = args.coordinator.connect().await?;
+            let client = args.coordinator.connect().await;
+            let client = client.map_err(stores::or_stored_runs)?;
             let job = number(&client, &args.job).await?;
             Ok(client.show(job).await?)
         })?,

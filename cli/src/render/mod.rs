@@ -58,6 +58,12 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
+/// Reads a time span such as `500ms`, `10s`, `5m`.
+pub fn parse_span(text: &str) -> Result<std::time::Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("'{text}' is not a time span; write it like 500ms, 10s or 5m"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

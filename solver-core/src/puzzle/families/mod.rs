@@ -192,8 +192,8 @@ fn parameters(family: &Family, rest: Option<&str>) -> Result<Vec<usize>, String>
                 None if at < values.len() => (at, *part),
                 None => {
                     return Err(format!(
-                        "{} parameters are too many; {}",
-                        parts.len(),
+                        "{} too many; {}",
+                        parameters_are(parts.len()),
                         usage()
                     ));
                 }
@@ -226,7 +226,14 @@ fn parameters(family: &Family, rest: Option<&str>) -> Result<Vec<usize>, String>
         .zip(family.params)
         .map(|(v, p)| v.or(p.default))
         .collect();
-    values.ok_or_else(|| format!("{} parameters are too few; {}", parts.len(), usage()))
+    values.ok_or_else(|| format!("{} too few; {}", parameters_are(parts.len()), usage()))
+}
+
+fn parameters_are(number: usize) -> String {
+    match number {
+        1 => "1 parameter is".into(),
+        n => format!("{n} parameters are"),
+    }
 }
 
 /// The shortest spec: optional parameters left out where they have their usual value.
@@ -357,7 +364,7 @@ mod tests {
     fn parameters_out_of_range_are_named() {
         for (spec, expect) in [
             ("topspin:3,9", "K = 9"),
-            ("topspin:11", "1 parameters are too few; write topspin:N,K"),
+            ("topspin:11", "1 parameter is too few; write topspin:N,K"),
             ("topspin", "0 parameters are too few"),
             ("topspin:11,4,5", "too many"),
             ("topspin:11,x", "the parameter K is \"x\""),

@@ -95,10 +95,14 @@ fn written<'a>(
 /// The definition that a file called `name` means.
 pub(crate) fn read(name: &str, text: &str) -> Result<Definition, FileError> {
     let document = DeTable::parse(text).map_err(|e| {
-        let message = format!(
-            "it is not TOML: {}",
-            e.message().lines().next().unwrap_or_default()
-        );
+        let why = e.message().lines().next().unwrap_or_default();
+        let place = e.span().and_then(|span| text.get(span));
+        let message = match (why, place) {
+            ("duplicate key", Some(key)) => {
+                format!("the name {} is given twice; give each once", key.trim())
+            }
+            _ => format!("it is not TOML: {why}"),
+        };
         match e.span() {
             Some(span) => FileError::at(line_of(text, span.start), message),
             None => FileError::new(message),
