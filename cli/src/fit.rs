@@ -132,8 +132,8 @@ impl Need {
     }
 }
 
-/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen, the result,
-/// and a sixteenth for the numbers of states that are kept beside the words.
+/// Largest sum of the bitmaps that computing one shard holds: sources, its own level, what was seen (and a copy where
+/// it must be kept), the result, and a sixteenth for the numbers of states that are kept beside the words.
 fn one_task_bytes(space: &SpaceDef) -> u64 {
     let bytes = |shard: usize| space.shard_bytes.get(shard).copied().unwrap_or(0);
     space
@@ -147,7 +147,7 @@ fn one_task_bytes(space: &SpaceDef) -> u64 {
                 .filter(|&s| s != shard)
                 .map(bytes)
                 .sum();
-            let sum = inputs + 3 * bytes(shard);
+            let sum = inputs + 4 * bytes(shard);
             sum + sum / 16
         })
         .max()

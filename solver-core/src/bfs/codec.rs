@@ -8,7 +8,8 @@ use super::frontier::{Body, Frontier, ShardGeometry};
 pub struct FrontierError(pub String);
 
 impl Frontier {
-    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense, 3 keys), then little-endian positions (u32) or words (u64).
+    /// The set as bytes: a tag (0 empty, 1 sparse, 2 dense, 3 keys, 4 dense with few states), then
+    /// little-endian positions (u32; tags 1 and 4) or words (u64).
     pub fn encode(&self) -> Vec<u8> {
         match &self.body {
             Body::Empty => vec![0],
@@ -17,6 +18,13 @@ impl Frontier {
                 out.push(1);
                 v.iter()
                     .for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
+                out
+            }
+            // A bitmap with few bits takes less as a list of them.
+            Body::Dense { .. } if self.is_thin() => {
+                let mut out = Vec::with_capacity(1 + self.count() as usize * 4);
+                out.push(4);
+                self.for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
                 out
             }
             Body::Dense { words, .. } | Body::Keys(words) => {
@@ -46,10 +54,7 @@ impl Frontier {
         match tag {
             0 if rest.is_empty() => Ok(Frontier::empty(geometry)),
             1 if rest.len() % 4 == 0 => {
-                let v: Vec<u32> = rest
-                    .chunks_exact(4)
-                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
-                    .collect();
+                let v: Vec<u32> = positions_of(rest).collect();
                 if v.windows(2).any(|w| w[0] >= w[1]) {
                     return Err(wrong("positions are not ascending"));
                 }
@@ -57,6 +62,21 @@ impl Frontier {
                     return Err(wrong("a position is outside the shard"));
                 }
                 fits(Frontier::from_positions(geometry, v))
+            }
+            4 if geometry.dense_bytes() > 0 && rest.len() % 4 == 0 => {
+                let mut words = vec![0u64; (geometry.dense_bytes() / 8) as usize];
+                let mut next = 0;
+                for p in positions_of(rest) {
+                    if u64::from(p) < next {
+                        return Err(wrong("positions are not ascending"));
+                    }
+                    next = u64::from(p) + 1;
+                    let Some(word) = words.get_mut((p / 64) as usize) else {
+                        return Err(wrong("a position is outside the shard"));
+                    };
+                    *word |= 1 << (p % 64);
+                }
+                fits(Frontier::from_words(geometry, words))
             }
             2 if geometry.dense_bytes() > 0 && rest.len() as u64 == geometry.dense_bytes() => {
                 fits(Frontier::from_words(geometry, words_of(rest)))
@@ -79,6 +99,12 @@ impl Frontier {
             _ => Err(wrong("the length or the tag does not fit")),
         }
     }
+}
+
+fn positions_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes
+        .chunks_exact(4)
+        .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
 }
 
 fn words_of(bytes: &[u8]) -> Vec<u64> {
@@ -117,7 +143,15 @@ mod tests {
     #[test]
     fn bad_bytes_are_refused_with_a_reason() {
         assert_eq!(refused(SHARD, &[]), "no bytes");
-        for bytes in [&[0, 0][..], &[1, 0, 0], &[2], &[2, 0], &[3], &[4], &[255]] {
+        for bytes in [
+            &[0, 0][..],
+            &[1, 0, 0],
+            &[2],
+            &[2, 0],
+            &[3],
+            &[4, 0, 0],
+            &[255],
+        ] {
             assert_eq!(
                 refused(SHARD, bytes),
                 "the length or the tag does not fit",
@@ -157,13 +191,43 @@ mod tests {
 
     #[test]
     fn all_shapes_of_the_empty_set_are_the_empty_set() {
-        for bytes in [vec![0], vec![1], [vec![2], vec![0; 48]].concat()] {
+        for bytes in [vec![0], vec![1], vec![4], [vec![2], vec![0; 48]].concat()] {
             assert_eq!(
                 Frontier::decode(SHARD, &bytes).unwrap(),
                 Frontier::empty(SHARD)
             );
         }
         assert_eq!(Frontier::decode(KEYS, &[3]).unwrap(), Frontier::empty(KEYS));
+    }
+
+    #[test]
+    fn a_thin_bitmap_travels_as_positions_and_is_a_bitmap_again() {
+        const SHAPE: ShardGeometry = ShardGeometry {
+            blocks: 8,
+            words: 16,
+            states: 8192,
+        };
+        for (step, bytes) in [
+            (2, 1 + 1024),
+            (64, 1 + 1024),
+            (65, 1 + 127 * 4),
+            (8192, 1 + 4),
+        ] {
+            let mut words = vec![0u64; 128];
+            for p in (0..8192).step_by(step) {
+                words[p / 64] |= 1 << (p % 64);
+            }
+            let frontier = Frontier::from_words(SHAPE, words);
+            let encoded = frontier.encode();
+            assert_eq!(encoded.len(), bytes, "every {step}");
+            assert!(encoded.len() as u64 <= SHAPE.encoded_bytes_at_most(frontier.count()));
+            assert_eq!(Frontier::decode(SHAPE, &encoded), Ok(frontier));
+        }
+        for positions in [&[2u32, 1][..], &[0, 0], &[8192], &[u32::MAX]] {
+            let mut bytes = vec![4];
+            positions.iter().for_each(|p| bytes.extend(p.to_le_bytes()));
+            assert!(Frontier::decode(SHAPE, &bytes).is_err(), "{positions:?}");
+        }
     }
 
     proptest! {
@@ -201,7 +265,7 @@ mod tests {
         /// Whatever the bytes: a set of the shard that encodes to an equal set, or an error.
         #[test]
         fn no_bytes_panic(
-            tag in 0u8..5,
+            tag in 0u8..6,
             rest in prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..60),
                 prop::collection::vec(any::<u8>(), 48),

@@ -173,10 +173,15 @@ impl Frontier {
         Frontier::from_positions(self.geometry, positions)
     }
 
+    /// Do its positions take less than half of a bitmap?
+    pub(crate) fn is_thin(&self) -> bool {
+        self.count * 4 < self.geometry.dense_bytes() / 2
+    }
+
     /// As positions where those take less memory than bits.
     pub(crate) fn compact(self) -> Frontier {
         match &self.body {
-            Body::Dense { .. } if self.count * 4 < self.geometry.dense_bytes() / 2 => {
+            Body::Dense { .. } if self.is_thin() => {
                 Frontier::from_positions(self.geometry, self.positions())
             }
             _ => self,
