@@ -199,16 +199,49 @@ fn only_frontiers_of_neighbouring_shards_cross_between_workers() {
     );
 }
 
+/// The level counts of a row of `tests/data/growth_cayleypy.json`.
+fn published(id: &str) -> Vec<u64> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/growth_cayleypy.json"
+    );
+    let text = std::fs::read_to_string(path).expect("the vectors are in the repository");
+    let rows: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let row = rows
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|row| row["id"] == id)
+        .expect("the row");
+    row["counts"]
+        .as_array()
+        .expect("counts")
+        .iter()
+        .filter_map(serde_json::Value::as_u64)
+        .collect()
+}
+
+/// Workers that let every task of shard 0 wait.
+fn slow_workers(user: &User, number: usize, wait_ms: u32) -> Vec<Process> {
+    (0..number)
+        .map(|k| {
+            let data = format!("worker{k}");
+            let mut command =
+                user.command(["worker", "--data", &data, "--name", &data, "--threads", "1"]);
+            command.env("ANTIPODE_TEST_DELAY", format!("shard=0,ms={wait_ms}"));
+            let mut worker = Process::of(command);
+            worker.wait_for_line("ANTIPODE_TEST_DELAY");
+            worker
+        })
+        .collect()
+}
+
 /// No barrier: while one shard is slow, others that do not depend on it yet go on to the next level.
-#[test]
-fn shards_get_a_level_ahead_of_a_slow_one() {
+fn others_get_ahead(spec: &str, whole: &[u64], number: usize) {
     let user = User::new();
     let (_coordinator, _) = user.coordinator("coordinator");
-    let mut command = user.command(["worker", "--data", "worker", "--threads", "1"]);
-    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=250");
-    let mut worker = Process::of(command);
-    worker.wait_for_line("ANTIPODE_TEST_DELAY");
-    user.json("submit bfs topspin:9,4 --shards 9 --json");
+    let _workers = slow_workers(&user, number, 250);
+    user.json(&format!("submit bfs {spec} --json"));
     let mut furthest = (0, 0);
     eventually(
         "states of the level after an unfinished one are counted",
@@ -225,7 +258,40 @@ fn shards_get_a_level_ahead_of_a_slow_one() {
                 "never seen ahead; the most was {furthest:?}"
             );
             // More than the whole unfinished level has can only be counted with states of the level behind it.
-            TOPSPIN_9.get(level).is_some_and(|&whole| partial > whole)
+            whole.get(level).is_some_and(|&states| partial > states)
         },
     );
+}
+
+#[test]
+fn shards_get_a_level_ahead_of_a_slow_one() {
+    others_get_ahead("topspin:9,4 --shards 9", &TOPSPIN_9, 1);
+}
+
+#[test]
+fn shards_of_two_workers_get_a_level_ahead_of_a_slow_one() {
+    others_get_ahead("topspin:11,4", &published("published-top_spin_cayley_growth-11"), 2);
+}
+
+/// Directed lists carry a set of all states seen: it moves along when a worker joins and takes shards over.
+#[test]
+fn a_worker_that_joins_takes_over_shards_of_a_directed_list() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let _first = slow_workers(&user, 1, 60);
+    user.json("submit bfs lx:9 --shards 9 --json");
+    eventually("some levels are done", || {
+        user.json("show last --json")["counts"]
+            .as_array()
+            .map_or(0, Vec::len)
+            > 6
+    });
+    let _second = user.start("worker --data joined --name joined --threads 1");
+    eventually("the job is finished", || {
+        user.json("show last --json")["state"] == "finished"
+    });
+    let report = user.json("show last --json");
+    let counts: Vec<String> = published("lx-9").iter().map(u64::to_string).collect();
+    assert_eq!(report["counts"], serde_json::json!(counts));
+    assert_eq!(report["workers"], 2, "{report}");
 }
