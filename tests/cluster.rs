@@ -270,7 +270,11 @@ fn shards_get_a_level_ahead_of_a_slow_one() {
 
 #[test]
 fn shards_of_two_workers_get_a_level_ahead_of_a_slow_one() {
-    others_get_ahead("topspin:11,4", &published("published-top_spin_cayley_growth-11"), 2);
+    others_get_ahead(
+        "topspin:11,4",
+        &published("published-top_spin_cayley_growth-11"),
+        2,
+    );
 }
 
 /// Directed lists carry a set of all states seen: it moves along when a worker joins and takes shards over.

@@ -30,3 +30,8 @@ pub use config::{Config, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use net::run;
+
+/// Deletes what a worker that has ended left of a job under its data directory.
+pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {
+    artifacts::remove_folder(&artifacts::folder_of(data, job));
+}

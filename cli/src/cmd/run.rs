@@ -133,6 +133,7 @@ async fn run(
         checkpoint_every: args.checkpoint_every,
         ..antipode_coordinator::Config::new(folder.coordinator())
     };
+    let keep = work.spec.keep;
     let (coordinator, client, job) = match work.start {
         Start::GoOn(job) => {
             let coordinator = Coordinator::open(config).await?;
@@ -175,8 +176,10 @@ async fn run(
         },
     ));
     let mut signals = Signals::new()?;
+    let mut over = false;
     let result = tokio::select! {
         followed = follow(&client, job, &mut progress) => followed.and_then(|status| {
+            over = matches!(status.state, JobState::Finished | JobState::Failed { .. } | JobState::Cancelled);
             outcome(&status)?;
             print(args, call, &status, false, progress)
         }),
@@ -200,6 +203,10 @@ async fn run(
     let _ = stop.send(());
     if !worker.is_finished() {
         let _ = worker.await;
+    }
+    if over && keep == Keep::Result {
+        // The worker may have been stopped before it heard that the job is over.
+        antipode_worker::remove_job(&folder.worker(), job);
     }
     coordinator.close().await;
     result

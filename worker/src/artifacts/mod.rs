@@ -23,7 +23,7 @@ pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
 pub use serve::Server;
-pub use store::StoreError;
+pub use store::{StoreError, folder_of, remove_folder};
 
 use crate::compute::Compute;
 use crate::gauges::Gauges;
