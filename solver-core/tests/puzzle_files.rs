@@ -210,7 +210,7 @@ fn broken_files_are_told_where_and_what() {
         // Names.
         (
             &format!("{generators}L = [1, 0]\nL = [0, 1]"),
-            "line 4: it is not TOML: duplicate key",
+            "line 4: the name L is given twice",
         ),
         (
             "base = 0\nadd_inverses = true\n[generators]\nL = [1, 2, 0]\n\"L'\" = [1, 0, 2]",
