@@ -12,6 +12,10 @@ use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use crate::space::Index;
 use crate::terms::{Certificate, EngineError, Level, ShardId};
+use rayon::prelude::*;
+
+/// Fewer samples than this are not worth another thread.
+const SAMPLES_APART: usize = 16;
 
 /// What a certificate is about: one level of one shard, and the inputs of its task.
 pub(crate) struct Subject<'a> {
@@ -63,24 +67,14 @@ impl Subject<'_> {
             if wanted.is_empty() {
                 continue;
             }
-            for position in sample(frontier, samples, &mut rng) {
-                let state = self.state(source, position)?;
-                for &m in &wanted {
-                    match self.index.rank(source, &self.moves[m].apply(&state)) {
-                        Some((to, at)) if to == self.shard => {
-                            asked += 1;
-                            if !own.contains(at) && !seen.contains(at) {
-                                must_be_new.push(at);
-                            }
-                        }
-                        Some(_) if self.source_of_move.is_none() => {}
-                        other => {
-                            return Err(self.violated(format!(
-                                "generator {m} takes position {position} of shard {source} to {other:?}"
-                            )));
-                        }
-                    }
-                }
+            let answers: Vec<(u64, Vec<u32>)> = sample(frontier, samples, &mut rng)
+                .into_par_iter()
+                .with_min_len(SAMPLES_APART)
+                .map(|position| self.successors(source, position, &wanted, own, seen))
+                .collect::<Result<_, _>>()?;
+            for (moves, open) in answers {
+                asked += moves;
+                must_be_new.extend(open);
             }
         }
         Ok(Questions {
@@ -89,6 +83,37 @@ impl Subject<'_> {
             rng,
             samples,
         })
+    }
+
+    /// Moves a sampled state; how many moves end in this shard, and which of them neither in the level
+    /// before nor in what was seen.
+    fn successors(
+        &self,
+        source: ShardId,
+        position: u32,
+        generators: &[usize],
+        own: &Frontier,
+        seen: &Frontier,
+    ) -> Result<(u64, Vec<u32>), EngineError> {
+        let state = self.state(source, position)?;
+        let (mut asked, mut must_be_new) = (0, Vec::new());
+        for &m in generators {
+            match self.index.rank(source, &self.moves[m].apply(&state)) {
+                Some((to, at)) if to == self.shard => {
+                    asked += 1;
+                    if !own.contains(at) && !seen.contains(at) {
+                        must_be_new.push(at);
+                    }
+                }
+                Some(_) if self.source_of_move.is_none() => {}
+                other => {
+                    return Err(self.violated(format!(
+                        "generator {m} takes position {position} of shard {source} to {other:?}"
+                    )));
+                }
+            }
+        }
+        Ok((asked, must_be_new))
     }
 
     /// Checks the answers and samples predecessors.
@@ -105,22 +130,28 @@ impl Subject<'_> {
             )));
         }
         let inverses: Vec<Perm> = self.moves.iter().map(Perm::inverse).collect();
-        let mut predecessors = 0;
-        for position in sample(new, samples, &mut rng) {
-            let state = self.state(self.shard, position)?;
-            let found = inverses.iter().enumerate().any(|(m, inverse)| {
-                let Some((to, at)) = self.index.rank(self.shard, &inverse.apply(&state)) else {
-                    return false;
-                };
-                self.allows(m, to) && self.sources.iter().any(|(s, f)| *s == to && f.contains(at))
-            });
-            if !found {
-                return Err(self.violated(format!(
-                    "position {position} has no predecessor in the level before"
-                )));
-            }
-            predecessors += 1;
-        }
+        let sampled = sample(new, samples, &mut rng);
+        let predecessors = sampled.len() as u64;
+        sampled
+            .into_par_iter()
+            .with_min_len(SAMPLES_APART)
+            .try_for_each(|position| {
+                let state = self.state(self.shard, position)?;
+                let found = inverses.iter().enumerate().any(|(m, inverse)| {
+                    let Some((to, at)) = self.index.rank(self.shard, &inverse.apply(&state)) else {
+                        return false;
+                    };
+                    self.allows(m, to)
+                        && self.sources.iter().any(|(s, f)| *s == to && f.contains(at))
+                });
+                if found {
+                    Ok(())
+                } else {
+                    Err(self.violated(format!(
+                        "position {position} has no predecessor in the level before"
+                    )))
+                }
+            })?;
         Ok(Certificate {
             predecessors,
             successors: asked,
