@@ -94,7 +94,7 @@ impl From<ClientError> for Failure {
             | ClientError::Version { .. }
             | ClientError::Invalid(_)
             | ClientError::NoSuchJob(_) => Failure::Input(error.to_string()),
-            ClientError::Internal(_) => Failure::Other(error.to_string()),
+            ClientError::NotNow(_) | ClientError::Internal(_) => Failure::Other(error.to_string()),
         }
     }
 }

@@ -25,7 +25,7 @@ pub async fn follow(
             match tokio::time::timeout(QUIET, watch.recv()).await {
                 Ok(Some(status)) => {
                     progress.show(&status)?;
-                    if is_at_rest(&status.state) {
+                    if status.state.is_at_rest() {
                         progress.finish();
                         return Ok(status);
                     }
@@ -37,21 +37,11 @@ pub async fn follow(
         // The stream ended early: the connection, not the job. Ask directly, then watch again.
         let status = client.show(job).await?;
         progress.show(&status)?;
-        if is_at_rest(&status.state) {
+        if status.state.is_at_rest() {
             progress.finish();
             return Ok(status);
         }
         tokio::time::sleep(ASK_AGAIN).await;
-    }
-}
-
-/// Will it stay so unless somebody asks for more?
-pub fn is_at_rest(state: &JobState) -> bool {
-    match state {
-        JobState::Queued | JobState::Running | JobState::Stalled { .. } => false,
-        JobState::Paused | JobState::Finished | JobState::Failed { .. } | JobState::Cancelled => {
-            true
-        }
     }
 }
 
@@ -69,6 +59,12 @@ pub fn outcome(status: &JobStatus) -> Result<(), Failure> {
         } => Err(Failure::other(format!("job {job} failed: {reason}"))),
         JobState::Cancelled => Err(Failure::other(format!("job {job} was cancelled"))),
         JobState::Paused => Err(Failure::other(format!("job {job} is paused"))),
+        JobState::Suspect { reason } => {
+            Err(Failure::other(format!("job {job} is suspect: {reason}")))
+        }
+        JobState::Incomplete { reason } => {
+            Err(Failure::other(format!("job {job} is incomplete: {reason}")))
+        }
         JobState::Finished | JobState::Queued | JobState::Running | JobState::Stalled { .. } => {
             Ok(())
         }

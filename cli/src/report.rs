@@ -140,6 +140,8 @@ pub fn state_words(state: &JobState) -> (&'static str, Option<String>) {
             ("stalled", Some(format!("since {}: {reason}", date(*since))))
         }
         JobState::Paused => ("paused", None),
+        JobState::Suspect { reason } => ("suspect", Some(reason.clone())),
+        JobState::Incomplete { reason } => ("incomplete", Some(reason.clone())),
         JobState::Finished => ("finished", None),
         JobState::Failed { reason, .. } => ("failed", Some(reason.clone())),
         JobState::Cancelled => ("cancelled", None),

@@ -1,7 +1,7 @@
 //! Messages of workers to events of the core, and orders of the core to messages.
 
 use antipode_coordinator_core as core;
-use antipode_coordinator_core::artifact::{Artifact, ArtifactKind};
+use antipode_coordinator_core::artifact::Artifact;
 use antipode_coordinator_core::state::Coordinator;
 use antipode_ids::JobId;
 use antipode_proto::message::{self, ArtifactName, FromWorker, Holder, ToWorker};
@@ -9,27 +9,19 @@ use antipode_solver_core::engine::ShardId;
 use std::time::Duration;
 
 fn artifact(name: ArtifactName) -> Artifact {
-    let kind = match name.kind {
-        message::ArtifactKind::Frontier => ArtifactKind::Frontier,
-        message::ArtifactKind::Visited => ArtifactKind::Visited,
-    };
     Artifact {
         level: name.level,
         shard: name.shard.0,
-        kind,
+        kind: name.kind,
     }
 }
 
-fn name(job: JobId, artifact: Artifact) -> ArtifactName {
-    let kind = match artifact.kind {
-        ArtifactKind::Frontier => message::ArtifactKind::Frontier,
-        ArtifactKind::Visited => message::ArtifactKind::Visited,
-    };
+pub fn name(job: JobId, artifact: Artifact) -> ArtifactName {
     ArtifactName {
         job,
         level: artifact.level,
         shard: ShardId(artifact.shard),
-        kind,
+        kind: artifact.kind,
     }
 }
 
@@ -66,6 +58,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             kernel,
             held,
             running,
+            ended,
         } => {
             let held = held.into_iter().map(|held| core::Held {
                 job: held.name.job,
@@ -87,6 +80,11 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
                 local,
                 held: held.collect(),
                 running,
+                ended: ended.map(|ended| core::Ended {
+                    cause: ended.cause,
+                    at: ended.at,
+                    running: ended.running,
+                }),
             });
             return Heard::Register {
                 protocol,
@@ -96,9 +94,15 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
         FromWorker::Heartbeat {
             memory_bytes,
             peak_memory_bytes,
+            disk,
         } => core::Report::Heartbeat {
             memory_bytes,
             peak_memory_bytes,
+            disk: core::DiskUse {
+                free_bytes: disk.free_bytes,
+                full: disk.full,
+                jobs: disk.jobs,
+            },
         },
         FromWorker::Done {
             job,
@@ -154,6 +158,11 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             artifacts: artifacts(names),
             reason,
         },
+        FromWorker::Retract { names, reason } => core::Report::Retract {
+            artifacts: artifacts(names),
+            reason,
+        },
+        FromWorker::Draining { reason } => core::Report::Draining { reason },
         FromWorker::Leaving { reason } => core::Report::Leaving { reason },
     };
     Heard::Report(report)
@@ -177,25 +186,12 @@ pub fn message(order: core::Order, state: &Coordinator, cluster: &str) -> ToWork
             inputs,
             consume,
         } => {
-            let holder = |worker| {
-                let address = state
-                    .workers()
-                    .get(&worker)
-                    .and_then(|w| w.address())
-                    .map(Into::into);
-                Holder { worker, address }
-            };
-            let inputs = inputs.into_iter().map(|input| message::Input {
-                name: name(job, input.artifact),
-                digest: input.digest,
-                count: input.count,
-                holders: input.holders.into_iter().map(holder).collect(),
-            });
+            let inputs = inputs.into_iter().map(|i| input(job, i, state)).collect();
             ToWorker::Lease {
                 job,
                 task,
                 attempt,
-                inputs: inputs.collect(),
+                inputs,
                 consume,
             }
         }
@@ -207,5 +203,24 @@ pub fn message(order: core::Order, state: &Coordinator, cluster: &str) -> ToWork
             names: names(job, artifacts),
         },
         core::Order::Close { job, keep } => ToWorker::Close { job, keep },
+        core::Order::Drain => ToWorker::Drain,
+        core::Order::Shutdown => ToWorker::Shutdown,
+    }
+}
+
+/// An artifact and who holds it, with the holders' addresses.
+pub fn input(job: JobId, input: core::Input, state: &Coordinator) -> message::Input {
+    let holder = |worker| {
+        let known = state.workers().get(&worker);
+        Holder {
+            worker,
+            address: known.and_then(|w| w.address()).map(Into::into),
+        }
+    };
+    message::Input {
+        name: name(job, input.artifact),
+        digest: input.digest,
+        count: input.count,
+        holders: input.holders.into_iter().map(holder).collect(),
     }
 }

@@ -4,7 +4,7 @@ use crate::prepare::{Prepare, Prepared};
 use crate::run::{Command, Question};
 use antipode_ids::JobId;
 use antipode_proto::client::{Answer, Client, ClientError, Submission, Submitted};
-use antipode_proto::status::{JobStatus, WorkerStatus};
+use antipode_proto::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -78,8 +78,28 @@ impl Client for LocalClient {
         Box::pin(self.ask(move |to| Question::Pause { job, to }))
     }
 
-    fn resume(&self, job: JobId) -> Answer<'_, JobStatus> {
-        Box::pin(self.ask(move |to| Question::Resume { job, to }))
+    fn resume(&self, job: JobId, fresh: bool) -> Answer<'_, JobStatus> {
+        Box::pin(self.ask(move |to| Question::Resume { job, fresh, to }))
+    }
+
+    fn outlook(&self, job: JobId) -> Answer<'_, Outlook> {
+        Box::pin(self.ask(move |to| Question::Outlook { job, to }))
+    }
+
+    fn explain(&self, subject: Subject) -> Answer<'_, Explanation> {
+        Box::pin(self.ask(move |to| Question::Explain { subject, to }))
+    }
+
+    fn drain(&self, worker: String) -> Answer<'_, Vec<WorkerStatus>> {
+        Box::pin(self.ask(move |to| Question::Drain { worker, to }))
+    }
+
+    fn forget(&self, job: JobId) -> Answer<'_, ()> {
+        Box::pin(self.ask(move |to| Question::Forget { job, to }))
+    }
+
+    fn holdings(&self, job: JobId) -> Answer<'_, Holdings> {
+        Box::pin(self.ask(move |to| Question::Holdings { job, to }))
     }
 
     fn workers(&self) -> Answer<'_, Vec<WorkerStatus>> {

@@ -17,7 +17,7 @@ use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{ClientError, Submitted};
 use antipode_proto::link::CoordinatorLink;
 use antipode_proto::message::{FromWorker, ToWorker};
-use antipode_proto::status::{JobStatus, WorkerStatus};
+use antipode_proto::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use antipode_solver_core::engine::Digest;
 use antipode_solver_core::job::JobDefinition;
 use std::collections::BTreeMap;
@@ -72,7 +72,28 @@ pub enum Question {
     },
     Resume {
         job: JobId,
+        fresh: bool,
         to: To<JobStatus>,
+    },
+    Outlook {
+        job: JobId,
+        to: To<Outlook>,
+    },
+    Explain {
+        subject: Subject,
+        to: To<Explanation>,
+    },
+    Drain {
+        worker: String,
+        to: To<Vec<WorkerStatus>>,
+    },
+    Forget {
+        job: JobId,
+        to: To<()>,
+    },
+    Holdings {
+        job: JobId,
+        to: To<Holdings>,
     },
     Workers {
         to: To<Vec<WorkerStatus>>,
@@ -103,6 +124,8 @@ pub enum Command {
 enum Waiting {
     Submitted(To<Submitted>),
     Status(To<JobStatus>),
+    Told(To<Vec<WorkerStatus>>),
+    Forgotten(To<()>),
 }
 
 struct Connection {
@@ -343,9 +366,39 @@ impl Driver {
                 self.waiting.insert(request, Waiting::Status(to));
                 self.step(Event::Pause { request, job }, effects);
             }
-            Question::Resume { job, to } => {
+            Question::Resume { job, fresh, to } => {
                 self.waiting.insert(request, Waiting::Status(to));
-                self.step(Event::Resume { request, job }, effects);
+                self.step(
+                    Event::Resume {
+                        request,
+                        job,
+                        fresh,
+                    },
+                    effects,
+                );
+            }
+            Question::Drain { worker, to } => match view::worker_named(&self.state, &worker) {
+                Ok(worker) => {
+                    self.waiting.insert(request, Waiting::Told(to));
+                    self.step(Event::Drain { request, worker }, effects);
+                }
+                Err(reason) => _ = to.send(Err(ClientError::Invalid(reason))),
+            },
+            Question::Forget { job, to } => {
+                self.waiting.insert(request, Waiting::Forgotten(to));
+                self.step(Event::Forget { request, job }, effects);
+            }
+            Question::Outlook { job, to } => {
+                let outlook = view::outlook(&self.state, self.now(), job);
+                _ = to.send(outlook.ok_or(ClientError::NoSuchJob(job)));
+            }
+            Question::Explain { subject, to } => {
+                let explained = view::explain(&self.state, self.now(), &subject);
+                _ = to.send(explained.map_err(ClientError::Invalid));
+            }
+            Question::Holdings { job, to } => {
+                let holdings = view::holdings(&self.state, job);
+                _ = to.send(holdings.ok_or(ClientError::NoSuchJob(job)));
             }
             Question::Workers { to } => _ = to.send(Ok(view::workers(&self.state))),
         }
@@ -401,13 +454,23 @@ impl Driver {
             return;
         };
         let failure = match &reply {
-            Reply::Submitted { .. } | Reply::Done { .. } => None,
+            Reply::Submitted { .. } | Reply::Done { .. } | Reply::Told => None,
+            Reply::NotNow { reason } => Some(ClientError::NotNow(reason.clone())),
+            Reply::NoSuchWorker { worker } => Some(ClientError::Invalid(format!(
+                "worker {worker} is not connected; `antipode workers` lists them"
+            ))),
             Reply::NoSuchJob { job } => Some(ClientError::NoSuchJob(*job)),
             Reply::Invalid { reason } => Some(ClientError::Invalid(reason.clone())),
         };
         match (waiting, reply, failure) {
             (Waiting::Submitted(to), _, Some(error)) => _ = to.send(Err(error)),
             (Waiting::Status(to), _, Some(error)) => _ = to.send(Err(error)),
+            (Waiting::Told(to), _, Some(error)) => _ = to.send(Err(error)),
+            (Waiting::Forgotten(to), _, Some(error)) => _ = to.send(Err(error)),
+            (Waiting::Told(to), Reply::Told, None) => {
+                _ = to.send(Ok(view::workers(&self.state)));
+            }
+            (Waiting::Forgotten(to), Reply::Done { .. }, None) => _ = to.send(Ok(())),
             (Waiting::Submitted(to), Reply::Submitted { job, existing }, None) => {
                 _ = to.send(Ok(Submitted { job, existing }));
             }

@@ -4,9 +4,10 @@ use antipode_coordinator_core as core;
 use antipode_coordinator_core::plan::bfs::TaskKey;
 use antipode_coordinator_core::record::Phase;
 use antipode_coordinator_core::state::{Coordinator, Job};
-use antipode_ids::JobId;
+use antipode_ids::{JobId, WorkerId};
 use antipode_proto::status::{
-    Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed, WorkerStatus,
+    Antipode, EngineName, Explanation, Holdings, JobState, JobStatus, LevelStatus, Outlook,
+    Resumed, Subject, WorkerStatus,
 };
 use antipode_solver_core::engine::Level;
 use std::collections::BTreeSet;
@@ -74,6 +75,7 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
             .map(|w| (w.name.clone(), w.peak_memory_bytes))
             .collect(),
         engine: (!kernel.is_empty()).then_some(EngineName { kind, kernel }),
+        stored: Vec::new(),
     }
 }
 
@@ -106,6 +108,12 @@ fn job_state(job: &Job) -> JobState {
         },
         (Phase::Running, None) => JobState::Running,
         (Phase::Paused, _) => JobState::Paused,
+        (Phase::Suspect { reason }, _) => JobState::Suspect {
+            reason: reason.clone(),
+        },
+        (Phase::Incomplete { reason }, _) => JobState::Incomplete {
+            reason: reason.clone(),
+        },
         (Phase::Finished, _) => JobState::Finished,
         (Phase::Failed { reason, internal }, _) => JobState::Failed {
             reason: reason.clone(),
@@ -134,6 +142,8 @@ pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
                 .collect(),
             tasks_done: w.tasks_done(),
             last_seen: w.last_seen(),
+            condition: String::new(),
+            disk_free_bytes: None,
         })
         .collect()
 }
@@ -145,4 +155,61 @@ fn task_name(job: JobId, key: TaskKey) -> String {
         TaskKey::Smallest { shard } => format!("{job}/smallest/{shard}"),
         TaskKey::Words => format!("{job}/words"),
     }
+}
+
+/// The worker that a user names, by its name or number.
+pub fn worker_named(state: &Coordinator, named: &str) -> Result<WorkerId, String> {
+    let all = || state.workers().iter();
+    let number = named.strip_prefix('w').unwrap_or(named).parse().ok();
+    let by_name = all().filter(|(_, w)| w.name() == named);
+    let found: Vec<WorkerId> = by_name.map(|(&id, _)| id).collect();
+    match (found.as_slice(), number.map(WorkerId)) {
+        ([one], _) => Ok(*one),
+        (_, Some(id)) if state.workers().contains_key(&id) => Ok(id),
+        ([], _) => {
+            let names: Vec<String> = all()
+                .map(|(id, w)| format!("{} ({id})", w.name()))
+                .collect();
+            let names = if names.is_empty() {
+                "none".into()
+            } else {
+                names.join(", ")
+            };
+            Err(format!("there is no worker '{named}'; known are: {names}"))
+        }
+        (several, _) => Err(format!(
+            "'{named}' is the name of {} workers; give one of their numbers: {}",
+            several.len(),
+            several
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )),
+    }
+}
+
+/// What going on with a job would keep and redo.
+pub fn outlook(state: &Coordinator, now: core::Now, id: JobId) -> Option<Outlook> {
+    let _ = (state.jobs().get(&id)?, now);
+    Some(Outlook::default())
+}
+
+/// Why something is as it is.
+pub fn explain(
+    state: &Coordinator,
+    now: core::Now,
+    subject: &Subject,
+) -> Result<Explanation, String> {
+    let _ = (state, now, subject);
+    Ok(Explanation::default())
+}
+
+/// Where the artifacts of a job are.
+pub fn holdings(state: &Coordinator, id: JobId) -> Option<Holdings> {
+    let job = state.jobs().get(&id)?;
+    Some(Holdings {
+        definition: Arc::clone(&job.record().definition),
+        artifacts: Vec::new(),
+    })
 }

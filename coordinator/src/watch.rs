@@ -3,7 +3,7 @@
 
 use antipode_coordinator_core::Change;
 use antipode_ids::JobId;
-use antipode_proto::status::{JobState, JobStatus};
+use antipode_proto::status::JobStatus;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -26,7 +26,7 @@ struct Watched {
 impl Watchers {
     /// Adds a listener, who hears the present status first.
     pub fn add(&mut self, status: JobStatus, listener: UnboundedSender<JobStatus>) {
-        let (job, over) = (status.job, is_over(&status.state));
+        let (job, over) = (status.job, status.state.is_at_rest());
         if listener.send(status).is_err() || over {
             return;
         }
@@ -69,19 +69,11 @@ impl Watchers {
             };
             watched.pending = None;
             watched.last = now;
-            let over = is_over(&status.state);
+            let over = status.state.is_at_rest();
             watched
                 .listeners
                 .retain(|listener| listener.send(status.clone()).is_ok());
             !over && !watched.listeners.is_empty()
         });
     }
-}
-
-/// Nothing more comes after such a state.
-fn is_over(state: &JobState) -> bool {
-    matches!(
-        state,
-        JobState::Paused | JobState::Finished | JobState::Failed { .. } | JobState::Cancelled
-    )
 }

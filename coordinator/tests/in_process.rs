@@ -252,7 +252,7 @@ async fn cancelled_and_unknown_jobs_are_answered() {
     assert!(client.watch(JobId(9)).await.is_err());
     let job = client.submit(submission("a")).await.unwrap().job;
     assert_eq!(client.cancel(job).await.unwrap().state, JobState::Cancelled);
-    let resumed = client.resume(job).await;
+    let resumed = client.resume(job, false).await;
     assert!(
         matches!(resumed, Err(ClientError::Invalid(_))),
         "{resumed:?}"

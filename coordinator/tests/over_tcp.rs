@@ -109,7 +109,7 @@ async fn pause_and_cancel_work_from_afar() {
     let client = RemoteClient::connect(&address, PATIENCE).await.unwrap();
     let job = client.submit(submission("a")).await.unwrap().job;
     assert_eq!(client.pause(job).await.unwrap().state, JobState::Paused);
-    client.resume(job).await.unwrap();
+    client.resume(job, false).await.unwrap();
     assert_eq!(client.cancel(job).await.unwrap().state, JobState::Cancelled);
     assert_eq!(client.jobs().await.unwrap().len(), 1);
     stop.send(()).unwrap();

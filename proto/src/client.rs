@@ -1,6 +1,6 @@
 //! What a user's command asks of a coordinator, whether it runs in the same process or far away.
 
-use crate::status::{JobStatus, WorkerStatus};
+use crate::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use antipode_ids::JobId;
 use antipode_solver_core::job::BfsSpec;
 use std::future::Future;
@@ -40,6 +40,9 @@ pub enum ClientError {
     /// The request was wrong: exit code 2.
     #[error("{0}")]
     Invalid(String),
+    /// Right, but not possible at present (a disk is full): try again later.
+    #[error("{0}")]
+    NotNow(String),
     #[error("there is no job {0}; `antipode jobs` lists them")]
     NoSuchJob(JobId),
     #[error("the coordinator could not do it: {0}")]
@@ -61,7 +64,16 @@ pub trait Client: Send + Sync {
     fn cancel(&self, job: JobId) -> Answer<'_, JobStatus>;
     /// Stop leasing, bring all levels even, write a checkpoint; resolves when it is durable.
     fn pause(&self, job: JobId) -> Answer<'_, JobStatus>;
-    /// Go on with a paused job.
-    fn resume(&self, job: JobId) -> Answer<'_, JobStatus>;
+    /// Go on with a job that is paused, stalled, incomplete or suspect. `fresh`: also where all that was
+    /// stored of it is gone, from the beginning.
+    fn resume(&self, job: JobId, fresh: bool) -> Answer<'_, JobStatus>;
     fn workers(&self) -> Answer<'_, Vec<WorkerStatus>>;
+    /// What going on would keep and redo.
+    fn outlook(&self, job: JobId) -> Answer<'_, Outlook>;
+    fn explain(&self, subject: Subject) -> Answer<'_, Explanation>;
+    /// Asks a worker (by name or number) to drain; all workers as they are after that.
+    fn drain(&self, worker: String) -> Answer<'_, Vec<WorkerStatus>>;
+    /// Drops a job that has ended, with all that is stored of it anywhere.
+    fn forget(&self, job: JobId) -> Answer<'_, ()>;
+    fn holdings(&self, job: JobId) -> Answer<'_, Holdings>;
 }

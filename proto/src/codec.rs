@@ -10,8 +10,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of the record format. A newer one is refused, never guessed at.
-pub const FORMAT: u16 = 1;
+/// Version of the record format. Another one is refused, never guessed at.
+pub const FORMAT: u16 = 2;
 
 /// No record may be longer, in bytes; nor may decoding one claim more.
 pub const MAX_RECORD_BYTES: usize = 1 << 32;
@@ -48,6 +48,22 @@ pub mod kind {
     pub const ANTIPODES: Kind = Kind {
         tag: 5,
         name: "list of antipodes",
+    };
+    pub const ENDED: Kind = Kind {
+        tag: 6,
+        name: "end of a worker's process",
+    };
+    pub const OUTLOOK: Kind = Kind {
+        tag: 7,
+        name: "outlook",
+    };
+    pub const SUBJECT: Kind = Kind {
+        tag: 8,
+        name: "subject of a question",
+    };
+    pub const EXPLANATION: Kind = Kind {
+        tag: 9,
+        name: "explanation",
     };
     /// The coordinator's store.
     pub const CLUSTER_META: Kind = Kind {
@@ -102,6 +118,10 @@ pub enum CodecError {
         "the {what} was written in format {found} by a newer antipode; this one reads up to format {FORMAT}, use the newer program"
     )]
     Newer { what: &'static str, found: u16 },
+    #[error(
+        "the {what} was written in format {found} by an older antipode; this one reads format {FORMAT} only: finish what is stored with the older program, or start anew with another --data DIR"
+    )]
+    Older { what: &'static str, found: u16 },
     #[error("expected a {expected}, found a record with tag {found}")]
     Kind { expected: &'static str, found: u16 },
     #[error("the {what} is damaged: {problem}")]
@@ -141,6 +161,12 @@ pub fn decode<T: DeserializeOwned>(kind: Kind, record: &[u8]) -> Result<T, Codec
     }
     if format == 0 {
         return Err(damaged("format 0 does not exist".into()));
+    }
+    if format < FORMAT {
+        return Err(CodecError::Older {
+            what,
+            found: format,
+        });
     }
     let tag = u16::from_le_bytes([t0, t1]);
     if tag != kind.tag {

@@ -1,9 +1,11 @@
 //! What coordinator and worker say to each other. In one process these values travel over
 //! channels; between processes they are converted to the wire form and back.
 
-use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::{Digest, Level, ShardId};
+pub use antipode_solver_core::job::ArtifactKind;
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +16,6 @@ pub struct ArtifactName {
     pub level: Level,
     pub shard: ShardId,
     pub kind: ArtifactKind,
-}
-
-/// Frontier of a level, or (directed lists) the union of all levels up to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ArtifactKind {
-    Frontier,
-    Visited,
 }
 
 /// An input of a leased task: its name, the digest it must have, and who holds it. A holder may be
@@ -51,6 +46,27 @@ pub struct Held {
     pub durable: bool,
 }
 
+/// How the worker's process ended the time before, where it did not say goodbye.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    pub cause: Cause,
+    /// Unix seconds, as far as known.
+    pub at: u64,
+    /// Tasks that were at work (being prepared or computed) when it ended.
+    pub running: Vec<(JobId, Task)>,
+}
+
+/// How a worker's disk stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskUse {
+    /// `None`: unknown.
+    pub free_bytes: Option<u64>,
+    /// Free room is below the watermark, or the last write found none: no new tasks, please.
+    pub full: bool,
+    /// Bytes of each job's stored artifacts.
+    pub jobs: Vec<(JobId, u64)>,
+}
+
 /// From a worker to the coordinator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FromWorker {
@@ -72,11 +88,14 @@ pub enum FromWorker {
         held: Vec<Held>,
         /// Tasks that it is still computing or holds leased.
         running: Vec<(JobId, Task, Attempt)>,
+        /// Said at the first registration of a start only.
+        ended: Option<Ended>,
     },
     Heartbeat {
         /// Memory of the process now, and its peak, in bytes.
         memory_bytes: u64,
         peak_memory_bytes: u64,
+        disk: DiskUse,
     },
     /// A leased task is finished; its artifacts are available at this worker.
     Done {
@@ -105,6 +124,14 @@ pub enum FromWorker {
         names: Vec<ArtifactName>,
         reason: String,
     },
+    /// What was announced before may be wrong (a device failed a check): make it again elsewhere.
+    Retract {
+        names: Vec<ArtifactName>,
+        reason: String,
+    },
+    /// The worker is to end: no new leases, please; what only it holds is to be brought elsewhere or to
+    /// disk. Answered by `Shutdown`.
+    Draining { reason: String },
     /// The worker is going; its leases are free.
     Leaving { reason: String },
 }
@@ -163,6 +190,8 @@ pub enum ToWorker {
     Persist { names: Vec<ArtifactName> },
     /// Nothing more of this job will be asked; `keep` names artifacts that stay on disk.
     Close { job: JobId, keep: bool },
-    /// End now, cleanly.
+    /// Begin to drain, as if asked by a signal.
+    Drain,
+    /// Nothing more is needed of this worker: end now, cleanly.
     Shutdown,
 }

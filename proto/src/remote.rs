@@ -3,7 +3,7 @@
 use crate::client::{Answer, Client, ClientError, Submission, Submitted};
 use crate::convert::{StatusReader, ToWorkerReader, WireError, client_error, request};
 use crate::link::{self, WorkerLink};
-use crate::status::{JobState, JobStatus, WorkerStatus};
+use crate::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use crate::wire::coordinator_client::CoordinatorClient;
 use crate::{MAX_MESSAGE_BYTES, wire};
 use antipode_ids::JobId;
@@ -115,7 +115,6 @@ impl RemoteClient {
                         Verb::Show => calls.show(request).await,
                         Verb::Cancel => calls.cancel(request).await,
                         Verb::Pause => calls.pause(request).await,
-                        Verb::Resume => calls.resume(request).await,
                     }
                 },
             )
@@ -148,13 +147,7 @@ impl RemoteClient {
                     let Ok(status) = reader.read(status) else {
                         return;
                     };
-                    let over = matches!(
-                        status.state,
-                        JobState::Paused
-                            | JobState::Finished
-                            | JobState::Failed { .. }
-                            | JobState::Cancelled
-                    );
+                    let over = status.state.is_at_rest();
                     if to.send(status).is_err() || over {
                         return;
                     }
@@ -174,7 +167,6 @@ enum Verb {
     Show,
     Cancel,
     Pause,
-    Resume,
 }
 
 fn unreadable(error: WireError) -> ClientError {
@@ -223,8 +215,68 @@ impl Client for RemoteClient {
         Box::pin(self.job(job, Verb::Pause))
     }
 
-    fn resume(&self, job: JobId) -> Answer<'_, JobStatus> {
-        Box::pin(self.job(job, Verb::Resume))
+    fn resume(&self, job: JobId, fresh: bool) -> Answer<'_, JobStatus> {
+        Box::pin(async move {
+            let resume = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.resume(request).await
+            };
+            let status = self
+                .call(wire::ResumeRequest { job: job.0, fresh }, resume)
+                .await?;
+            status.try_into().map_err(unreadable)
+        })
+    }
+
+    fn outlook(&self, job: JobId) -> Answer<'_, Outlook> {
+        Box::pin(async move {
+            let outlook = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.outlook(request).await
+            };
+            let reply = self.call(wire::JobRequest::from(job), outlook).await?;
+            reply.try_into().map_err(unreadable)
+        })
+    }
+
+    fn explain(&self, subject: Subject) -> Answer<'_, Explanation> {
+        Box::pin(async move {
+            let explain = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.explain(request).await
+            };
+            let reply = self.call(wire::Record::from(subject), explain).await?;
+            reply.try_into().map_err(unreadable)
+        })
+    }
+
+    fn drain(&self, worker: String) -> Answer<'_, Vec<WorkerStatus>> {
+        Box::pin(async move {
+            let drain = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.drain(request).await
+            };
+            Ok(self
+                .call(wire::DrainRequest { worker }, drain)
+                .await?
+                .into())
+        })
+    }
+
+    fn forget(&self, job: JobId) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let forget = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.forget(request).await
+            };
+            self.call(wire::JobRequest::from(job), forget).await?;
+            Ok(())
+        })
+    }
+
+    fn holdings(&self, job: JobId) -> Answer<'_, Holdings> {
+        Box::pin(async move {
+            let holdings = |mut calls: CoordinatorClient<Channel>, request| async move {
+                calls.holdings(request).await
+            };
+            let reply = self.call(wire::JobRequest::from(job), holdings).await?;
+            reply.try_into().map_err(unreadable)
+        })
     }
 
     fn workers(&self) -> Answer<'_, Vec<WorkerStatus>> {

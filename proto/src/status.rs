@@ -1,9 +1,11 @@
 //! What a user can see of a cluster: jobs, their levels so far, workers.
 
+use crate::message::Input;
 use antipode_ids::{JobId, WorkerId};
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::JobDefinition;
 use antipode_solver_core::puzzle::State;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +21,35 @@ pub enum JobState {
     },
     /// Stopped on request, resumable.
     Paused,
+    /// Workers disagree and nobody could arbitrate; resumable.
+    Suspect {
+        reason: String,
+    },
+    /// Some tasks could not be done, or something that was stored is gone; the rest is done. Resumable.
+    Incomplete {
+        reason: String,
+    },
     Finished,
     Failed {
         reason: String,
         internal: bool,
     },
     Cancelled,
+}
+
+impl JobState {
+    /// Will it stay so unless somebody asks for more?
+    pub fn is_at_rest(&self) -> bool {
+        match self {
+            JobState::Queued | JobState::Running | JobState::Stalled { .. } => false,
+            JobState::Paused
+            | JobState::Suspect { .. }
+            | JobState::Incomplete { .. }
+            | JobState::Finished
+            | JobState::Failed { .. }
+            | JobState::Cancelled => true,
+        }
+    }
 }
 
 /// A level of which all shards are known.
@@ -75,6 +100,8 @@ pub struct JobStatus {
     /// Peak memory of each process that worked on it, by worker name.
     pub peak_memory: Vec<(String, u64)>,
     pub engine: Option<EngineName>,
+    /// Bytes of its artifacts on disks, by worker name.
+    pub stored: Vec<(String, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,4 +130,66 @@ pub struct WorkerStatus {
     pub running: Vec<String>,
     pub tasks_done: u64,
     pub last_seen: u64,
+    /// What keeps it from getting tasks, in words: `disk full`, `draining`, ...; empty: nothing does.
+    pub condition: String,
+    pub disk_free_bytes: Option<u64>,
+}
+
+/// What going on with a job would keep and what it would compute again, if it were resumed now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// Levels with a result, ascending.
+    pub levels: Vec<LevelOutlook>,
+    /// The level of the last complete checkpoint.
+    pub checkpoint: Option<Level>,
+    /// What is to be known besides, e.g. which workers did not announce themselves yet.
+    pub notes: Vec<String>,
+}
+
+/// One level of an [`Outlook`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelOutlook {
+    pub level: Level,
+    /// Shards whose result stands and needs no work.
+    pub kept: u32,
+    /// Shards that are computed again, and why.
+    pub redone: Vec<(u32, String)>,
+    /// Shards that were never computed.
+    pub open: u32,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Subject {
+    Job(u64),
+    Task {
+        job: u64,
+        level: Level,
+        shard: u32,
+    },
+    /// By name or number.
+    Worker(String),
+}
+
+/// Why something is as it is: the present first, then what happened, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    pub now: Vec<String>,
+    pub history: Vec<Incident>,
+}
+
+/// Something that happened to a job or a worker and that users may want to know later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Incident {
+    /// Unix seconds.
+    pub at: u64,
+    pub what: String,
+}
+
+/// Where the artifacts of a job are, and what is needed to read them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holdings {
+    /// With the index.
+    pub definition: Arc<JobDefinition>,
+    pub artifacts: Vec<Input>,
 }

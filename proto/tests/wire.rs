@@ -5,9 +5,9 @@ use antipode_proto::convert::{
     StatusReader, ToWorkerReader, client_error, error_status, to_worker_parts, without_definition,
 };
 use antipode_proto::data::{ArtifactSource, FetchError, Fetcher, Opening, Payload, data_server};
-use antipode_proto::ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_proto::ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
 use antipode_proto::message::{
-    ArtifactKind, ArtifactName, Failure, FromWorker, Held, Holder, Input, ToWorker,
+    ArtifactKind, ArtifactName, DiskUse, Ended, Failure, FromWorker, Held, Holder, Input, ToWorker,
 };
 use antipode_proto::status::{Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed};
 use antipode_proto::{codec, wire};
@@ -123,10 +123,20 @@ fn from_worker() -> Vec<FromWorker> {
                 durable: true,
             }],
             running: vec![(job, task.clone(), attempt)],
+            ended: Some(Ended {
+                cause: Cause::Signal(9),
+                at: 7,
+                running: vec![(job, task.clone())],
+            }),
         },
         FromWorker::Heartbeat {
             memory_bytes: 1,
             peak_memory_bytes: 2,
+            disk: DiskUse {
+                free_bytes: Some(3),
+                full: true,
+                jobs: vec![(job, 4)],
+            },
         },
         FromWorker::Done {
             job,
@@ -147,6 +157,13 @@ fn from_worker() -> Vec<FromWorker> {
         FromWorker::Lost {
             names: vec![name(1)],
             reason: "disk".into(),
+        },
+        FromWorker::Retract {
+            names: vec![name(2)],
+            reason: "a check failed".into(),
+        },
+        FromWorker::Draining {
+            reason: "signal".into(),
         },
         FromWorker::Leaving {
             reason: "drain".into(),
@@ -232,6 +249,7 @@ fn what_the_coordinator_says_comes_back_also_in_parts() {
             job: JobId(1),
             keep: true,
         },
+        ToWorker::Drain,
         ToWorker::Shutdown,
     ];
     let mut reader = ToWorkerReader::default();

@@ -40,6 +40,17 @@ pub struct JobDefinition {
 /// States of a level whose certificate is checked, over all shards (see [`crate::engine::Certificate`]).
 pub const SAMPLES_PER_LEVEL: u32 = 1000;
 
+/// The sets of states that tasks make and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ArtifactKind {
+    /// The states of one level of a shard.
+    Frontier,
+    /// Directed lists: the union of all levels of a shard up to one.
+    Visited,
+    /// Inverse-closed lists: the distances modulo 3 of all states of a shard, packed; its level is the last one.
+    Distances,
+}
+
 /// A pure function of named inputs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Task {
@@ -56,6 +67,14 @@ pub enum Task {
     },
     /// The lexicographically least shortest words of these states, all at distance `level`.
     Words { level: Level, states: Vec<State> },
+    /// A durable copy of an artifact at the worker that runs this. Its only input is the artifact.
+    Copy {
+        kind: ArtifactKind,
+        level: Level,
+        shard: ShardId,
+    },
+    /// The packed distances of a shard. Inputs: its frontiers of levels 1 to `last`.
+    Pack { last: Level, shard: ShardId },
 }
 
 /// What a task returns.
@@ -73,6 +92,13 @@ pub enum TaskOutput {
     Words {
         words: Vec<Result<Vec<u16>, String>>,
     },
+    /// The copy is on disk.
+    Copied,
+    /// Number of states that have a distance, and the digest of the packed bytes.
+    Packed {
+        count: u64,
+        digest: Digest,
+    },
 }
 
 /// The shape of a task's answer must fit the task; used where results come in from outside.
@@ -82,5 +108,7 @@ pub fn output_fits(task: &Task, output: &TaskOutput) -> bool {
         (Task::Expand { .. }, TaskOutput::Expanded { .. })
             | (Task::Smallest { .. }, TaskOutput::Smallest { .. })
             | (Task::Words { .. }, TaskOutput::Words { .. })
+            | (Task::Copy { .. }, TaskOutput::Copied)
+            | (Task::Pack { .. }, TaskOutput::Packed { .. })
     )
 }

@@ -155,7 +155,7 @@ async fn run(
         }
     };
     if client.show(job).await?.state == JobState::Paused {
-        client.resume(job).await?;
+        client.resume(job, false).await?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let mut worker = tokio::spawn(antipode_worker::run(

@@ -72,7 +72,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
             .await?;
         let mut status = client.show(submitted.job).await?;
         if submitted.existing && status.state == JobState::Paused {
-            status = client.resume(submitted.job).await?;
+            status = client.resume(submitted.job, false).await?;
         }
         if !args.wait {
             return print_number(args, call, &status, submitted.existing);

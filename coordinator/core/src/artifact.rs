@@ -2,6 +2,7 @@
 
 use antipode_ids::WorkerId;
 use antipode_solver_core::engine::Level;
+pub use antipode_solver_core::job::ArtifactKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,13 +12,6 @@ pub struct Artifact {
     pub level: Level,
     pub shard: u32,
     pub kind: ArtifactKind,
-}
-
-/// Frontier of a level, or (directed lists) the union of all levels up to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum ArtifactKind {
-    Frontier,
-    Visited,
 }
 
 impl Artifact {
@@ -36,6 +30,15 @@ impl Artifact {
             kind: ArtifactKind::Visited,
         }
     }
+
+    /// `last` is the deepest level.
+    pub fn distances(last: Level, shard: u32) -> Artifact {
+        Artifact {
+            level: last,
+            shard,
+            kind: ArtifactKind::Distances,
+        }
+    }
 }
 
 impl fmt::Display for Artifact {
@@ -43,6 +46,9 @@ impl fmt::Display for Artifact {
         let kind = match self.kind {
             ArtifactKind::Frontier => "frontier",
             ArtifactKind::Visited => "visited set",
+            ArtifactKind::Distances => {
+                return write!(f, "distances of shard {}", self.shard);
+            }
         };
         write!(f, "{kind} of level {}, shard {}", self.level, self.shard)
     }

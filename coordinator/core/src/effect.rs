@@ -60,6 +60,8 @@ pub enum Order {
         job: JobId,
         keep: bool,
     },
+    Drain,
+    Shutdown,
 }
 
 /// An input of a leased task; level 0 is never listed.
@@ -89,6 +91,15 @@ pub enum Reply {
     Invalid {
         reason: String,
     },
+    /// Not at present.
+    NotNow {
+        reason: String,
+    },
+    NoSuchWorker {
+        worker: WorkerId,
+    },
+    /// A worker was told.
+    Told,
 }
 
 /// How much a watcher wants to hear of it at once.

@@ -1,7 +1,7 @@
 //! Everything that can happen to a coordinator: a closed list.
 
 use crate::artifact::Artifact;
-use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::Digest;
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use std::sync::Arc;
@@ -39,6 +39,22 @@ pub enum Event {
     Resume {
         request: RequestId,
         job: JobId,
+        /// Also from the beginning, where all that was stored of it is gone.
+        fresh: bool,
+    },
+    /// Drop a job that has ended.
+    Forget {
+        request: RequestId,
+        job: JobId,
+    },
+    /// Ask a worker to end.
+    Drain {
+        request: RequestId,
+        worker: WorkerId,
+    },
+    /// The coordinator's own disk: why nothing more may be stored, or that it may.
+    Disk {
+        full: Option<String>,
     },
     /// The first message of a connection.
     Register {
@@ -84,6 +100,28 @@ pub struct Registration {
     pub local: bool,
     pub held: Vec<Held>,
     pub running: Vec<(JobId, Task, Attempt)>,
+    /// How its process ended the time before, if not by a goodbye; at the first registration of a start.
+    pub ended: Option<Ended>,
+}
+
+/// The end of a worker's process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub cause: Cause,
+    /// Unix seconds.
+    pub at: u64,
+    /// Tasks that were at work.
+    pub running: Vec<(JobId, Task)>,
+}
+
+/// How a worker's disk stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    pub free_bytes: Option<u64>,
+    /// No new tasks.
+    pub full: bool,
+    /// Bytes stored for each job.
+    pub jobs: Vec<(JobId, u64)>,
 }
 
 /// An artifact that a worker says it has.
@@ -102,6 +140,7 @@ pub enum Report {
     Heartbeat {
         memory_bytes: u64,
         peak_memory_bytes: u64,
+        disk: DiskUse,
     },
     Done {
         job: JobId,
@@ -122,6 +161,15 @@ pub enum Report {
     },
     Lost {
         artifacts: Vec<(JobId, Artifact)>,
+        reason: String,
+    },
+    /// What it announced may be wrong.
+    Retract {
+        artifacts: Vec<(JobId, Artifact)>,
+        reason: String,
+    },
+    /// It is to end as soon as nothing depends on it.
+    Draining {
         reason: String,
     },
     Leaving {

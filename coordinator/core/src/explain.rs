@@ -12,6 +12,9 @@ impl Coordinator {
         Some(match &job.progress.phase {
             Phase::Queued => "it waits for the jobs before it".into(),
             Phase::Paused => format!("it is paused; `antipode resume {id}` goes on with it"),
+            Phase::Suspect { reason } | Phase::Incomplete { reason } => {
+                format!("{reason}; `antipode resume {id}` tries again")
+            }
             Phase::Finished => "it is finished".into(),
             Phase::Failed { reason, .. } => format!("it failed: {reason}"),
             Phase::Cancelled => "it was cancelled".into(),

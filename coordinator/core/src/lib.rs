@@ -23,6 +23,7 @@ mod step;
 
 pub use effect::{Change, Effect, Input, Order, Reply};
 pub use event::{
-    ConnectionId, Event, Failure, Held, Now, Registration, Report, RequestId, Submission,
+    ConnectionId, DiskUse, Ended, Event, Failure, Held, Now, Registration, Report, RequestId,
+    Submission,
 };
 pub use state::{Config, Coordinator};

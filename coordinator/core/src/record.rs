@@ -88,13 +88,22 @@ pub struct Participant {
     pub peak_memory_bytes: u64,
 }
 
-/// Queued -> Running -> Finished; Running <-> Paused; anything unfinished -> Failed or Cancelled.
+/// Queued -> Running -> Finished; Running <-> Paused, Suspect or Incomplete; anything unfinished -> Failed or
+/// Cancelled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     #[default]
     Queued,
     Running,
     Paused,
+    /// Workers disagree and nobody could arbitrate.
+    Suspect {
+        reason: String,
+    },
+    /// Some tasks cannot be done, or what was stored is gone.
+    Incomplete {
+        reason: String,
+    },
     Finished,
     Failed {
         reason: String,
@@ -104,6 +113,14 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Nothing is done until somebody resumes it.
+    pub fn is_resting(&self) -> bool {
+        matches!(
+            self,
+            Phase::Paused | Phase::Suspect { .. } | Phase::Incomplete { .. }
+        )
+    }
+
     /// Nothing leaves such a phase.
     pub fn is_final(&self) -> bool {
         matches!(

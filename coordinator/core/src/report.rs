@@ -52,6 +52,7 @@ impl Coordinator {
             Report::Heartbeat {
                 memory_bytes: _,
                 peak_memory_bytes,
+                disk: _,
             } => self.note_memory(id, peak_memory_bytes),
             Report::Done {
                 job,
@@ -108,6 +109,7 @@ impl Coordinator {
                     self.touched.insert(job);
                 }
             }
+            Report::Retract { .. } | Report::Draining { .. } => {}
             Report::Leaving { reason: _ } => self.leave(id, out),
         }
     }
@@ -387,5 +389,15 @@ fn describe(task: &Task) -> String {
             format!("the smallest states of level {level}, shard {shard}")
         }
         Task::Words { level, .. } => format!("the words of level {level}"),
+        Task::Copy { kind, level, shard } => {
+            let shard = shard.0;
+            let artifact = Artifact {
+                level: *level,
+                shard,
+                kind: *kind,
+            };
+            format!("a copy of the {artifact}")
+        }
+        Task::Pack { shard, .. } => format!("the distances of shard {shard}"),
     }
 }

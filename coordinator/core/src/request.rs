@@ -204,7 +204,9 @@ impl Coordinator {
             return;
         };
         match job.progress.phase {
-            Phase::Paused => self.go_on(now, id, out),
+            Phase::Paused | Phase::Suspect { .. } | Phase::Incomplete { .. } => {
+                self.go_on(now, id, out);
+            }
             Phase::Failed { .. } | Phase::Cancelled => {
                 let reason = format!("job {id} has ended; submit it again to compute it anew");
                 out.push(Effect::Reply {

@@ -379,5 +379,6 @@ pub(crate) fn key_of(task: &Task) -> Option<TaskKey> {
         },
         Task::Smallest { shard, .. } => TaskKey::Smallest { shard: shard.0 },
         Task::Words { .. } => TaskKey::Words,
+        Task::Copy { .. } | Task::Pack { .. } => return None,
     })
 }

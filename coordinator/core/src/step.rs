@@ -17,7 +17,12 @@ impl Coordinator {
             Event::Submit(submission) => self.submit(now, *submission, &mut out),
             Event::Cancel { request, job } => self.cancel(now, request, job, &mut out),
             Event::Pause { request, job } => self.pause(now, request, job, &mut out),
-            Event::Resume { request, job } => self.resume(now, request, job, &mut out),
+            Event::Resume {
+                request,
+                job,
+                fresh: _,
+            } => self.resume(now, request, job, &mut out),
+            Event::Forget { .. } | Event::Drain { .. } | Event::Disk { .. } => {}
             Event::Register {
                 connection,
                 registration,

@@ -7,6 +7,7 @@ use antipode_ids::JobId;
 use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{Client, ClientError, Submission};
 use antipode_proto::convert::{caller_version, error_status, version_mismatch, without_definition};
+use antipode_proto::status::Subject;
 use antipode_proto::wire;
 use antipode_proto::wire::coordinator_server::Coordinator;
 use futures_util::StreamExt;
@@ -118,9 +119,50 @@ impl Coordinator for Service {
 
     async fn resume(
         &self,
-        request: Request<wire::JobRequest>,
+        request: Request<wire::ResumeRequest>,
     ) -> Result<Response<wire::JobStatus>, Status> {
-        answered(self.client.resume(JobId(checked(request)?.job)).await)
+        let wire::ResumeRequest { job, fresh } = checked(request)?;
+        answered(self.client.resume(JobId(job), fresh).await)
+    }
+
+    async fn outlook(
+        &self,
+        request: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::Record>, Status> {
+        answered(self.client.outlook(JobId(checked(request)?.job)).await)
+    }
+
+    async fn explain(
+        &self,
+        request: Request<wire::Record>,
+    ) -> Result<Response<wire::Record>, Status> {
+        let subject = Subject::try_from(checked(request)?)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        answered(self.client.explain(subject).await)
+    }
+
+    async fn drain(
+        &self,
+        request: Request<wire::DrainRequest>,
+    ) -> Result<Response<wire::WorkerList>, Status> {
+        answered(self.client.drain(checked(request)?.worker).await)
+    }
+
+    async fn forget(
+        &self,
+        request: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::Nothing>, Status> {
+        let forgotten = self.client.forget(JobId(checked(request)?.job)).await;
+        forgotten
+            .map(|()| Response::new(wire::Nothing {}))
+            .map_err(|error| error_status(&error))
+    }
+
+    async fn holdings(
+        &self,
+        request: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::HoldingsReply>, Status> {
+        answered(self.client.holdings(JobId(checked(request)?.job)).await)
     }
 
     async fn workers(

@@ -9,7 +9,7 @@ use antipode_proto::client::{Client, Submission};
 use antipode_proto::ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_proto::link::WorkerLink;
 use antipode_proto::message::{
-    ArtifactKind, ArtifactName, Failure, FromWorker, Held, Input, ToWorker,
+    ArtifactKind, ArtifactName, DiskUse, Failure, FromWorker, Held, Input, ToWorker,
 };
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::Perm;
@@ -192,6 +192,7 @@ impl FakeWorker {
                 .iter()
                 .map(|lease| (lease.job, lease.task.clone(), lease.attempt))
                 .collect(),
+            ended: None,
         };
         link.send.send(register).ok()?;
         let mut heartbeat = tokio::time::interval(Duration::from_millis(20));
@@ -230,10 +231,10 @@ impl FakeWorker {
                         link.send.send(FromWorker::Durable { names, bytes: 1 }).ok()?;
                     }
                     ToWorker::Close { job, .. } => self.held.retain(|name, _| name.job != job),
-                    ToWorker::Shutdown => return None,
+                    ToWorker::Drain | ToWorker::Shutdown => return None,
                 },
                 _ = heartbeat.tick() => {
-                    link.send.send(FromWorker::Heartbeat { memory_bytes: 5, peak_memory_bytes: 6 }).ok()?;
+                    link.send.send(FromWorker::Heartbeat { memory_bytes: 5, peak_memory_bytes: 6, disk: DiskUse::default() }).ok()?;
                 }
                 changed = self.up_to.changed() => changed.ok()?,
             }
@@ -317,6 +318,24 @@ impl FakeWorker {
                     states: states.collect(),
                 }
             }
+            Task::Copy { kind, level, shard } => {
+                let name = ArtifactName {
+                    job,
+                    level: *level,
+                    shard: *shard,
+                    kind: *kind,
+                };
+                let (count, digest) = (count(*level, shard.0), digest(*level, shard.0));
+                let held = Held {
+                    name,
+                    digest,
+                    count,
+                    durable: true,
+                };
+                self.held.insert(name, held);
+                TaskOutput::Copied
+            }
+            Task::Pack { .. } => unreachable!("no job here keeps its frontiers"),
             Task::Words { states, .. } => TaskOutput::Words {
                 words: states.iter().map(|_| Ok(vec![0])).collect(),
             },
@@ -336,9 +355,11 @@ impl FakeWorker {
 
 fn level_of(task: &Task) -> Level {
     match task {
-        Task::Expand { level, .. } | Task::Smallest { level, .. } | Task::Words { level, .. } => {
-            *level
-        }
+        Task::Expand { level, .. }
+        | Task::Smallest { level, .. }
+        | Task::Copy { level, .. }
+        | Task::Words { level, .. } => *level,
+        Task::Pack { last, .. } => *last,
     }
 }
 

@@ -1,5 +1,9 @@
 //! Identifiers that every process of a cluster shares: newtypes, printed the way users see them.
 
+mod cause;
+
+pub use cause::Cause;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -23,6 +23,7 @@ impl From<ArtifactName> for wire::ArtifactRef {
         let kind = match name.kind {
             ArtifactKind::Frontier => wire::ArtifactKind::Frontier,
             ArtifactKind::Visited => wire::ArtifactKind::Visited,
+            ArtifactKind::Distances => wire::ArtifactKind::Distances,
         };
         wire::ArtifactRef {
             job: name.job.0,
@@ -39,6 +40,7 @@ impl TryFrom<wire::ArtifactRef> for ArtifactName {
         let kind = match name.kind() {
             wire::ArtifactKind::Frontier => ArtifactKind::Frontier,
             wire::ArtifactKind::Visited => ArtifactKind::Visited,
+            wire::ArtifactKind::Distances => ArtifactKind::Distances,
             wire::ArtifactKind::Unspecified => {
                 return Err(WireError::new(
                     "ArtifactRef.kind",

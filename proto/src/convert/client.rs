@@ -113,6 +113,7 @@ pub fn error_status(error: &ClientError) -> Status {
     let sentence = error.to_string();
     match error {
         ClientError::Invalid(reason) => Status::invalid_argument(reason.clone()),
+        ClientError::NotNow(reason) => Status::resource_exhausted(reason.clone()),
         ClientError::NoSuchJob(job) => {
             let mut metadata = MetadataMap::new();
             metadata.insert(JOB_KEY, MetadataValue::from(job.0));
@@ -134,6 +135,7 @@ pub fn client_error(status: Status, address: &str, tried: Duration) -> ClientErr
     };
     match status.code() {
         Code::InvalidArgument => ClientError::Invalid(status.message().into()),
+        Code::ResourceExhausted => ClientError::NotNow(status.message().into()),
         Code::NotFound => match number(JOB_KEY) {
             Some(job) => ClientError::NoSuchJob(JobId(job)),
             None => ClientError::Internal(status.message().into()),

@@ -3,7 +3,7 @@
 use super::artifact::{attempt, names, read_names};
 use super::{WireError, all, nanos, record, required};
 use crate::codec::{self, kind};
-use crate::message::{Failure, FromWorker};
+use crate::message::{DiskUse, Failure, FromWorker};
 use crate::wire::{self, failed, from_worker::Message};
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_solver_core::job::Task;
@@ -26,6 +26,7 @@ impl From<FromWorker> for wire::FromWorker {
                 kernel,
                 held,
                 running,
+                ended,
             } => Message::Register(wire::Register {
                 protocol,
                 version,
@@ -40,13 +41,22 @@ impl From<FromWorker> for wire::FromWorker {
                 kernel,
                 held: held.into_iter().map(Into::into).collect(),
                 running: running.into_iter().map(running_task).collect(),
+                ended_record: ended.map(|ended| codec::encode(kind::ENDED, &ended)),
             }),
             FromWorker::Heartbeat {
                 memory_bytes,
                 peak_memory_bytes,
+                disk,
             } => Message::Heartbeat(wire::Heartbeat {
                 memory_bytes,
                 peak_memory_bytes,
+                disk_free_bytes: disk.free_bytes,
+                disk_full: disk.full,
+                stored: disk
+                    .jobs
+                    .into_iter()
+                    .map(|(job, bytes)| wire::JobBytes { job: job.0, bytes })
+                    .collect(),
             }),
             FromWorker::Done {
                 job,
@@ -85,6 +95,14 @@ impl From<FromWorker> for wire::FromWorker {
                 names: names(list),
                 reason,
             }),
+            FromWorker::Retract {
+                names: list,
+                reason,
+            } => Message::Retract(wire::Lost {
+                names: names(list),
+                reason,
+            }),
+            FromWorker::Draining { reason } => Message::Draining(wire::Leaving { reason }),
             FromWorker::Leaving { reason } => Message::Leaving(wire::Leaving { reason }),
         };
         wire::FromWorker {
@@ -115,10 +133,23 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                     .into_iter()
                     .map(read_running_task)
                     .collect::<Result<_, _>>()?,
+                ended: m
+                    .ended_record
+                    .map(|bytes| record("Register.ended_record", kind::ENDED, &bytes))
+                    .transpose()?,
             },
             Message::Heartbeat(m) => FromWorker::Heartbeat {
                 memory_bytes: m.memory_bytes,
                 peak_memory_bytes: m.peak_memory_bytes,
+                disk: DiskUse {
+                    free_bytes: m.disk_free_bytes,
+                    full: m.disk_full,
+                    jobs: m
+                        .stored
+                        .into_iter()
+                        .map(|j| (JobId(j.job), j.bytes))
+                        .collect(),
+                },
             },
             Message::Done(m) => FromWorker::Done {
                 job: JobId(m.job),
@@ -142,6 +173,11 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 names: read_names(m.names)?,
                 reason: m.reason,
             },
+            Message::Retract(m) => FromWorker::Retract {
+                names: read_names(m.names)?,
+                reason: m.reason,
+            },
+            Message::Draining(m) => FromWorker::Draining { reason: m.reason },
             Message::Leaving(m) => FromWorker::Leaving { reason: m.reason },
         })
     }

@@ -4,7 +4,8 @@ use super::artifact::{digest, digest_bytes};
 use super::{WireError, all, nanos, record, required};
 use crate::codec::{self, kind};
 use crate::status::{
-    Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed, WorkerStatus,
+    Antipode, EngineName, Explanation, Holdings, JobState, JobStatus, LevelStatus, Outlook,
+    Resumed, Subject, WorkerStatus,
 };
 use crate::wire::{self, job_state::State};
 use antipode_ids::{JobId, WorkerId};
@@ -61,6 +62,11 @@ pub fn without_definition(status: JobStatus) -> wire::JobStatus {
             kind: e.kind,
             kernel: e.kernel,
         }),
+        stored: status
+            .stored
+            .into_iter()
+            .map(|(worker, bytes)| wire::PeakMemory { worker, bytes })
+            .collect(),
     }
 }
 
@@ -142,6 +148,11 @@ impl StatusReader {
                 kind: e.kind,
                 kernel: e.kernel,
             }),
+            stored: status
+                .stored
+                .into_iter()
+                .map(|p| (p.worker, p.bytes))
+                .collect(),
         })
     }
 }
@@ -165,6 +176,8 @@ fn write_state(state: JobState) -> wire::JobState {
             State::Failed(wire::JobFailed { reason, internal })
         }
         JobState::Cancelled => State::Cancelled(nothing),
+        JobState::Suspect { reason } => State::Suspect(wire::Resting { reason }),
+        JobState::Incomplete { reason } => State::Incomplete(wire::Resting { reason }),
     };
     wire::JobState { state: Some(state) }
 }
@@ -184,6 +197,8 @@ fn read_state(state: wire::JobState) -> Result<JobState, WireError> {
             internal: f.internal,
         },
         State::Cancelled(_) => JobState::Cancelled,
+        State::Suspect(s) => JobState::Suspect { reason: s.reason },
+        State::Incomplete(s) => JobState::Incomplete { reason: s.reason },
     })
 }
 
@@ -241,6 +256,8 @@ impl From<Vec<WorkerStatus>> for wire::WorkerList {
                 running: w.running,
                 tasks_done: w.tasks_done,
                 last_seen: w.last_seen,
+                condition: w.condition,
+                disk_free_bytes: w.disk_free_bytes,
             })
             .collect();
         wire::WorkerList { workers }
@@ -262,7 +279,57 @@ impl From<wire::WorkerList> for Vec<WorkerStatus> {
                 running: w.running,
                 tasks_done: w.tasks_done,
                 last_seen: w.last_seen,
+                condition: w.condition,
+                disk_free_bytes: w.disk_free_bytes,
             })
             .collect()
     }
 }
+
+impl TryFrom<wire::HoldingsReply> for Holdings {
+    type Error = WireError;
+    fn try_from(reply: wire::HoldingsReply) -> Result<Self, WireError> {
+        let definition: JobDefinition = record(
+            "HoldingsReply.definition_record",
+            kind::JOB_DEFINITION,
+            &reply.definition_record,
+        )?;
+        Ok(Holdings {
+            definition: Arc::new(definition),
+            artifacts: all(reply.artifacts)?,
+        })
+    }
+}
+
+impl From<Holdings> for wire::HoldingsReply {
+    fn from(holdings: Holdings) -> Self {
+        wire::HoldingsReply {
+            definition_record: codec::encode(kind::JOB_DEFINITION, &*holdings.definition),
+            artifacts: holdings.artifacts.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// A value that only Rust reads, as a message.
+macro_rules! as_record {
+    ($type:ty, $kind:expr, $field:literal) => {
+        impl From<$type> for wire::Record {
+            fn from(value: $type) -> Self {
+                wire::Record {
+                    record: codec::encode($kind, &value),
+                }
+            }
+        }
+
+        impl TryFrom<wire::Record> for $type {
+            type Error = WireError;
+            fn try_from(message: wire::Record) -> Result<Self, WireError> {
+                record($field, $kind, &message.record)
+            }
+        }
+    };
+}
+
+as_record!(Outlook, kind::OUTLOOK, "Outlook");
+as_record!(Subject, kind::SUBJECT, "Subject");
+as_record!(Explanation, kind::EXPLANATION, "Explanation");

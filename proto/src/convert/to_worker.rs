@@ -64,6 +64,7 @@ pub fn to_worker_parts(message: ToWorker) -> Vec<wire::ToWorker> {
         ToWorker::Release { names: list } => Message::Release(wire::Names { names: names(list) }),
         ToWorker::Persist { names: list } => Message::Persist(wire::Names { names: names(list) }),
         ToWorker::Close { job, keep } => Message::Close(wire::Close { job: job.0, keep }),
+        ToWorker::Drain => Message::Drain(wire::Nothing {}),
         ToWorker::Shutdown => Message::Shutdown(wire::Nothing {}),
     };
     vec![wire::ToWorker {
@@ -128,6 +129,7 @@ impl ToWorkerReader {
                 job: JobId(m.job),
                 keep: m.keep,
             },
+            Message::Drain(_) => ToWorker::Drain,
             Message::Shutdown(_) => ToWorker::Shutdown,
         }))
     }

@@ -518,6 +518,7 @@ fn key_of(tag: u8, name: ArtifactName, chunk: Option<u32>) -> Vec<u8> {
     key.push(match name.kind {
         ArtifactKind::Frontier => 0,
         ArtifactKind::Visited => 1,
+        ArtifactKind::Distances => 2,
     });
     key.extend(chunk.into_iter().flat_map(u32::to_be_bytes));
     key
@@ -530,6 +531,7 @@ fn name_of(job: JobId, key: &[u8]) -> Option<ArtifactName> {
     let kind = match kind {
         0 => ArtifactKind::Frontier,
         1 => ArtifactKind::Visited,
+        2 => ArtifactKind::Distances,
         _ => return None,
     };
     let level = u32::from_be_bytes([a, b, c, d]);

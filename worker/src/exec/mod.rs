@@ -96,7 +96,8 @@ pub fn need(
 fn working_bytes(engine: &dyn Compute, task: &Task, usable: u64) -> u64 {
     match *task {
         Task::Expand { shard, .. } => engine.expand_bytes(shard),
-        Task::Smallest { .. } => 0,
+        Task::Smallest { .. } | Task::Copy { .. } => 0,
+        Task::Pack { shard, .. } => engine.expand_bytes(shard),
         Task::Words { .. } => words::working_bytes(usable),
     }
 }
@@ -120,6 +121,7 @@ pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
             shard,
             limit,
         } => smallest::run(&work, level, shard, limit),
+        Task::Copy { .. } | Task::Pack { .. } => Err(Failure::Other("not known here".into())),
         Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
     }));
     let result = ran.unwrap_or_else(|panic| {
@@ -149,7 +151,10 @@ fn check(engine: &dyn Compute, task: &Task) -> Result<(), Failure> {
         Task::Expand { level: 0, .. } => {
             return Err(Failure::Other("level 0 is not computed".into()));
         }
-        Task::Expand { shard, .. } | Task::Smallest { shard, .. } => shard,
+        Task::Expand { shard, .. }
+        | Task::Smallest { shard, .. }
+        | Task::Copy { shard, .. }
+        | Task::Pack { shard, .. } => shard,
         Task::Words { .. } => return Ok(()),
     };
     if shard.0 < engine.shards() {
@@ -165,6 +170,15 @@ fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
     match *task {
         Task::Expand { level, shard } => expand::names(engine, job, level, shard),
         Task::Smallest { level, shard, .. } => vec![frontier_name(job, level, shard)],
+        Task::Copy { kind, level, shard } => vec![ArtifactName {
+            job,
+            level,
+            shard,
+            kind,
+        }],
+        Task::Pack { last, shard } => (1..=last)
+            .map(|level| frontier_name(job, level, shard))
+            .collect(),
         // It takes what happens to be here; nothing is fetched for it.
         Task::Words { .. } => Vec::new(),
     }

@@ -336,6 +336,7 @@ impl Driver {
             kernel: (*kernel).into(),
             held: artifacts.held(),
             running,
+            ended: None,
         });
     }
 

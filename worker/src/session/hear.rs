@@ -108,7 +108,7 @@ impl Session {
                 }
                 actions.push(Action::Close { job, keep });
             }
-            ToWorker::Shutdown => self.draining = true,
+            ToWorker::Drain | ToWorker::Shutdown => self.draining = true,
         }
     }
 

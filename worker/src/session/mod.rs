@@ -391,6 +391,8 @@ impl Session {
 fn place_in_line(task: &Task) -> (Level, ShardId) {
     match *task {
         Task::Expand { level, shard } | Task::Smallest { level, shard, .. } => (level, shard),
+        Task::Copy { level, shard, .. } => (level, shard),
+        Task::Pack { last, shard } => (last, shard),
         Task::Words { level, .. } => (level, ShardId(u32::MAX)),
     }
 }

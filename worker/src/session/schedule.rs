@@ -38,6 +38,7 @@ impl Session {
             actions.push(Action::Send(FromWorker::Heartbeat {
                 memory_bytes,
                 peak_memory_bytes,
+                disk: Default::default(),
             }));
         }
         if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at)

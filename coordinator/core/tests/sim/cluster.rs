@@ -434,6 +434,7 @@ impl Cluster {
             worker.outbox.push_back(Report::Heartbeat {
                 memory_bytes: 1,
                 peak_memory_bytes: 2,
+                disk: Default::default(),
             });
         }
         match self.rng.random_range(0..4) {
@@ -545,7 +546,11 @@ impl Cluster {
             && self.rng.random_bool(0.5)
         {
             let request = self.request();
-            self.step(Event::Resume { request, job });
+            self.step(Event::Resume {
+                request,
+                job,
+                fresh: false,
+            });
             assert_eq!(self.replies.remove(&request), Some(Reply::Done { job }));
         }
     }

@@ -74,6 +74,7 @@ impl Scene {
                 let report = Report::Heartbeat {
                     memory_bytes: 0,
                     peak_memory_bytes: 0,
+                    disk: Default::default(),
                 };
                 effects.extend(self.step(Event::Report { connection, report }));
             }

@@ -109,6 +109,7 @@ impl SimWorker {
                 .iter()
                 .map(|l| (l.job, l.task.clone(), l.attempt))
                 .collect(),
+            ended: None,
         }
     }
 
@@ -120,7 +121,7 @@ impl SimWorker {
                 self.cluster = Some(cluster.into());
             }
             Order::Refused { reason } => panic!("{} was refused: {reason}", self.name),
-            Order::Open { .. } => {}
+            Order::Open { .. } | Order::Drain | Order::Shutdown => {}
             Order::Lease {
                 job,
                 task,
@@ -291,6 +292,7 @@ pub fn compute(
                 states: states.collect(),
             }
         }
+        Task::Copy { .. } | Task::Pack { .. } => panic!("not asked here"),
         Task::Words { level, states } => {
             let word = vec![0u16; *level as usize];
             TaskOutput::Words {

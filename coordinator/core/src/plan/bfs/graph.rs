@@ -85,12 +85,12 @@ impl Graph {
         let Artifact { level, shard, kind } = artifact;
         let readers: &[u32] = match kind {
             ArtifactKind::Frontier => &self.readers[shard as usize],
-            ArtifactKind::Visited => &[],
+            ArtifactKind::Visited | ArtifactKind::Distances => &[],
         };
         let own = match (kind, self.directed) {
             (ArtifactKind::Visited, _) => Some(level + 1),
             (ArtifactKind::Frontier, false) => Some(level + 2),
-            (ArtifactKind::Frontier, true) => None,
+            (ArtifactKind::Frontier, true) | (ArtifactKind::Distances, _) => None,
         };
         readers
             .iter()

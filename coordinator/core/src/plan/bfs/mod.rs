@@ -27,10 +27,12 @@ mod dirty;
 mod finish;
 mod graph;
 mod need;
+mod pack;
 
 pub use checkpoint::Writing;
 pub use finish::{End, Finals};
 pub use graph::Graph;
+pub use pack::Packed;
 
 use self::dirty::Dirty;
 use crate::artifact::{Artifact, ArtifactKind, Holders};
@@ -139,6 +141,8 @@ pub struct Bfs {
     unsaved: BTreeSet<Artifact>,
     end: Option<End>,
     finals: Finals,
+    /// The packed distances, by shard.
+    packed: Vec<Packed>,
 
     dirty: Dirty,
     suspects: Vec<Artifact>,
@@ -187,6 +191,7 @@ impl Bfs {
             unsaved: BTreeSet::new(),
             end: None,
             finals: Finals::default(),
+            packed: vec![Packed::default(); shards],
             dirty: Dirty::default(),
             suspects: Vec::new(),
             news: News::default(),
@@ -355,6 +360,7 @@ impl Bfs {
         };
         match artifact.kind {
             ArtifactKind::Frontier => of(artifact.level),
+            ArtifactKind::Distances => self.packed.get(artifact.shard as usize)?.result,
             ArtifactKind::Visited => (0..=artifact.level).try_fold(
                 (0u64, Digest::default()),
                 |(count, digest), level| {
@@ -367,18 +373,19 @@ impl Bfs {
 
     /// Who has a copy; nobody where the cell does not exist.
     pub fn holders(&self, artifact: Artifact) -> Option<&Holders> {
-        let cell = self.cell(artifact.level, artifact.shard)?;
-        Some(match artifact.kind {
-            ArtifactKind::Frontier => &cell.frontier,
-            ArtifactKind::Visited => &cell.visited,
-        })
+        match artifact.kind {
+            ArtifactKind::Frontier => Some(&self.cell(artifact.level, artifact.shard)?.frontier),
+            ArtifactKind::Visited => Some(&self.cell(artifact.level, artifact.shard)?.visited),
+            ArtifactKind::Distances => Some(&self.packed.get(artifact.shard as usize)?.holders),
+        }
     }
 
     fn holders_mut(&mut self, artifact: Artifact) -> Option<&mut Holders> {
-        let cell = self.cell_mut(artifact.level, artifact.shard)?;
-        Some(match artifact.kind {
-            ArtifactKind::Frontier => &mut cell.frontier,
-            ArtifactKind::Visited => &mut cell.visited,
-        })
+        let Artifact { level, shard, kind } = artifact;
+        match kind {
+            ArtifactKind::Frontier => Some(&mut self.cell_mut(level, shard)?.frontier),
+            ArtifactKind::Visited => Some(&mut self.cell_mut(level, shard)?.visited),
+            ArtifactKind::Distances => Some(&mut self.packed.get_mut(shard as usize)?.holders),
+        }
     }
 }

@@ -165,7 +165,9 @@ impl Bfs {
             .is_some_and(|holders| !holders.is_empty());
         let empty = || match artifact.kind {
             ArtifactKind::Frontier => result.count == 0,
-            ArtifactKind::Visited => self.content(artifact).is_none_or(|c| c.0 == 0),
+            ArtifactKind::Visited | ArtifactKind::Distances => {
+                self.content(artifact).is_none_or(|c| c.0 == 0)
+            }
         };
         if held || empty() {
             Lack::Nothing
