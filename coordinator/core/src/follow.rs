@@ -3,6 +3,7 @@
 use crate::artifact::Artifact;
 use crate::effect::{Change, Effect, Order, Reply};
 use crate::event::Now;
+use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{News, Writing};
 use crate::record::{Phase, Record};
 use crate::state::Coordinator;
@@ -96,7 +97,7 @@ impl Coordinator {
         };
         if job.is_running() && !job.pausing.is_empty() {
             // Without workers nothing can be written; what was checkpointed before stands.
-            if checkpointed || nobody {
+            if checkpointed || nobody || mutants::has(Mutant::PauseWithoutCheckpoint) {
                 return self.paused(now, id, out);
             }
             // The search may have ended under the checkpoint that the pause had begun.

@@ -12,6 +12,8 @@ pub mod event;
 pub mod explain;
 mod follow;
 mod lease;
+#[doc(hidden)]
+pub mod mutants;
 mod place;
 pub mod plan;
 pub mod record;

@@ -3,6 +3,7 @@
 use crate::artifact::Artifact;
 use crate::effect::{Change, Effect, Order};
 use crate::event::{ConnectionId, Failure, Now, Report};
+use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
 use crate::record::{ExpandResult, Phase};
 use crate::session::key_of;
@@ -184,7 +185,8 @@ impl Coordinator {
                     fetched_bytes,
                     by: Some(about.from),
                 };
-                take_in(job, (level, shard), result, first.is_none());
+                let again = mutants::has(Mutant::CountTwice);
+                take_in(job, (level, shard), result, first.is_none() || again);
                 Ok(true)
             }
             (TaskKey::Smallest { shard }, TaskOutput::Smallest { states }) => {
@@ -257,6 +259,7 @@ impl Coordinator {
             .bfs
             .lease(key)
             .is_none_or(|lease| lease.attempt != about.attempt)
+            && !mutants::has(Mutant::StaleFailedFreesLease)
         {
             return;
         }

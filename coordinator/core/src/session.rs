@@ -3,6 +3,7 @@
 use crate::artifact::ArtifactKind;
 use crate::effect::{Effect, Order};
 use crate::event::{ConnectionId, Now, Registration};
+use crate::mutants::{self, Mutant};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
 use crate::record::{ExpandResult, Record, WorkerRecord};
@@ -263,6 +264,9 @@ impl Coordinator {
         }
         let leases = std::mem::take(&mut worker.leases);
         for (job, key) in leases.into_values() {
+            if mutants::has(Mutant::ForgetToRequeue) {
+                continue;
+            }
             if let Some(job) = self.jobs.get_mut(&job) {
                 job.bfs.free(key, false);
             }
