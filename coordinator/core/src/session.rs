@@ -6,7 +6,7 @@ use crate::event::{ConnectionId, Now, Registration};
 use crate::mutants::{self, Mutant};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
-use crate::record::{ExpandResult, Record, WorkerRecord};
+use crate::record::{ExpandResult, Phase, Record, WorkerRecord};
 use crate::state::{Config, Coordinator, Worker};
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
@@ -131,7 +131,9 @@ impl Coordinator {
                 let keeps = self
                     .jobs
                     .get(&copy.job)
-                    .is_some_and(|job| job.keeps_artifacts());
+                    .is_some_and(|job| {
+                        job.progress.phase == Phase::Finished && job.keeps_artifacts()
+                    });
                 strange.insert(copy.job, keeps);
                 continue;
             };

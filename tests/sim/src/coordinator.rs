@@ -189,11 +189,28 @@ impl Sim {
         }
         match self.network.take_up(self.now, id) {
             Arrival::Nothing => {}
-            Arrival::Message(message) => self.command(Command::Heard(id, message)),
+            Arrival::Message(message) => {
+                self.note_old_connection(id);
+                self.command(Command::Heard(id, message));
+            }
             Arrival::End => {
                 self.network.deafen(id, Way::Up);
                 self.command(Command::Gone(id));
             }
+        }
+    }
+
+    /// Counts what is heard of a worker that has registered on a newer connection.
+    fn note_old_connection(&mut self, id: ConnId) {
+        let worker = |id: ConnId| self.network.connections.get(&id).map(|c| c.worker);
+        let newer = |id: ConnId, other: ConnId| other > id && worker(other) == worker(id);
+        let registered = self.coordinator.core().is_some_and(|core| {
+            let mut connections = core.workers().values().filter_map(|w| w.connection());
+            connections.any(|other| newer(id, other.0))
+        });
+        if registered {
+            self.tally
+                .count("old connection heard after a newer one registered");
         }
     }
 
@@ -283,6 +300,9 @@ impl Sim {
             return Vec::new();
         };
         let about = self.watch.before(&process.core, &event);
+        if about.is_stale() {
+            self.tally.count("late answer of an older lease");
+        }
         let effects = process.core.step(now, event);
         for effect in &effects {
             self.tally.count(tally::effect(effect));
@@ -381,11 +401,15 @@ impl Sim {
 
     /// A commit was made: does it say what is true?
     fn committed(&mut self, records: &[Record]) {
+        let mut checkpoints = BTreeMap::new();
         for record in records {
             self.tally.count(tally::record(record));
             if let Record::Progress { job, progress, .. } = record {
-                self.check_checkpoint(*job, progress.checkpoint);
+                checkpoints.insert(*job, progress.checkpoint);
             }
+        }
+        for (job, checkpoint) in checkpoints {
+            self.check_checkpoint(job, checkpoint);
         }
     }
 

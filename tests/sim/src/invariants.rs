@@ -48,6 +48,7 @@ pub struct Watch {
     /// Results that this life of the coordinator has counted.
     counted: BTreeSet<(JobId, Level, u32)>,
     ended: BTreeMap<JobId, Phase>,
+    paused: BTreeSet<JobId>,
     /// Artifacts that a fault of a disk may have hit.
     harmed: BTreeSet<ArtifactName>,
     all_harmed: bool,
@@ -66,10 +67,24 @@ pub struct Before {
     sweeping: bool,
 }
 
+impl Before {
+    /// The event answers a lease that is not current any more.
+    pub fn is_stale(&self) -> bool {
+        self.attempt
+            .is_some_and(|attempt| !self.leases.contains_key(&attempt))
+    }
+}
+
 impl Watch {
     pub fn coordinator_started(&mut self, core: &Coordinator) {
         self.counted.clear();
+        // An end that nobody was told of may be forgotten; what was told is a promise.
+        self.ended.clear();
+        self.paused.clear();
         for (&id, job) in core.jobs() {
+            if job.progress().phase == Phase::Paused {
+                self.paused.insert(id);
+            }
             if job.progress().phase.is_final() {
                 self.ended.insert(id, job.progress().phase.clone());
             }
@@ -143,6 +158,7 @@ impl Watch {
     ) -> Verdict {
         leases_end_for_a_reason(core, &before, effects)?;
         self.ended_jobs_stay_so(core)?;
+        self.a_pause_has_its_checkpoint(core)?;
         for effect in effects {
             match effect {
                 Effect::Persist(Record::Result {
@@ -207,6 +223,26 @@ impl Watch {
         self.counted.remove(&(job, level, shard));
     }
 
+    /// While somebody is there to write, a job that has results is not paused before a checkpoint is complete.
+    fn a_pause_has_its_checkpoint(&mut self, core: &Coordinator) -> Verdict {
+        for (&id, job) in core.jobs() {
+            if job.progress().phase != Phase::Paused {
+                self.paused.remove(&id);
+                continue;
+            }
+            if !self.paused.insert(id) {
+                continue;
+            }
+            let bfs = job.bfs();
+            let nobody = !core.workers().values().any(|w| w.is_live());
+            let kept = job.progress().checkpoint.is_some() || bfs.end().is_some();
+            ensure(bfs.results() == 0 || kept || nobody, || {
+                format!("job {id} is paused without a checkpoint")
+            })?;
+        }
+        Ok(())
+    }
+
     /// The phase of a job that has ended never changes.
     fn ended_jobs_stay_so(&mut self, core: &Coordinator) -> Verdict {
         for (&id, job) in core.jobs() {
@@ -256,7 +292,9 @@ fn leases_end_for_a_reason(core: &Coordinator, before: &Before, effects: &[Effec
         }
         let own = before.from == Some(*worker) && (before.sweeping || before.attempt == Some(*attempt));
         let over = core.jobs().get(job).is_none_or(|job| !is_running(job));
-        ensure(own || over || now.is_lost() || revoked(attempt), || {
+        // Whoever is away cannot be told.
+        let away = now.connection().is_none();
+        ensure(own || over || away || revoked(attempt), || {
             format!("lease {attempt} of {worker} for {key:?} of job {job} ended without a reason")
         })?;
     }

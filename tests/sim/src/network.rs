@@ -70,6 +70,12 @@ impl<M> Half<M> {
         }
     }
 
+    /// All that is under way arrives now: so many messages.
+    fn hurry(&mut self, now: Micros) -> usize {
+        self.last = now;
+        self.queue.len()
+    }
+
     fn is_over(&self) -> bool {
         self.deaf
     }
@@ -153,10 +159,20 @@ impl Network {
         (self.duplicates, self.damages) = (0, 0);
         self.slow.clear();
         let blocked: Vec<(Node, Node)> = self.blocked.iter().copied().collect();
-        blocked
+        let mut due: Vec<Due> = blocked
             .into_iter()
             .flat_map(|(from, to)| self.unblock(now, from, to))
-            .collect()
+            .collect();
+        // Ends that nobody has seen yet are seen.
+        for (&id, connection) in &mut self.connections {
+            if connection.up.closed {
+                due.extend((0..=connection.up.hurry(now)).map(|_| (now, id, Way::Up)));
+            }
+            if connection.down.closed {
+                due.extend((0..=connection.down.hurry(now)).map(|_| (now, id, Way::Down)));
+            }
+        }
+        due
     }
 
     /// A new connection of a worker; both ends know of it.

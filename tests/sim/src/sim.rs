@@ -441,7 +441,7 @@ impl Sim {
         let checkpoints: Vec<(JobId, Option<Level>)> = core
             .jobs()
             .iter()
-            .map(|(&id, job)| (id, job.bfs().checkpoint()))
+            .map(|(&id, job)| (id, job.progress().checkpoint))
             .collect();
         for (job, checkpoint) in checkpoints {
             self.check_checkpoint(job, checkpoint);

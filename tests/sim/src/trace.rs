@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::{Arguments, Write};
 
 /// Lines that a failing seed prints.
-const TAIL: usize = 400;
+const TAIL: usize = 40000;
 
 /// What is done with the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

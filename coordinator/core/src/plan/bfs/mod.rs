@@ -230,8 +230,9 @@ impl Bfs {
                 self.accept(level, shard, result);
             }
         }
-        self.checkpoint = checkpoint.filter(|&level| level < self.complete);
+        // First what is known without a result: a level may be complete only with that.
         self.settle();
+        self.checkpoint = checkpoint.filter(|&level| level < self.complete);
         self.news = News {
             violation: self.news.violation.take(),
             ..News::default()
