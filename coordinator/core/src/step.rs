@@ -20,9 +20,11 @@ impl Coordinator {
             Event::Resume {
                 request,
                 job,
-                fresh: _,
-            } => self.resume(now, request, job, &mut out),
-            Event::Forget { .. } | Event::Drain { .. } | Event::Disk { .. } => {}
+                fresh,
+            } => self.resume(now, request, (job, fresh), &mut out),
+            Event::Forget { request, job } => self.forget(request, job, &mut out),
+            Event::Drain { request, worker } => self.ask_to_drain(request, worker, &mut out),
+            Event::Disk { full } => self.note_own_disk(now, full),
             Event::Register {
                 connection,
                 registration,
@@ -36,6 +38,7 @@ impl Coordinator {
             self.advance(now, job, &mut out);
             self.start_queued(now, &mut out);
         }
+        self.advance_drains(&mut out);
         out
     }
 }
