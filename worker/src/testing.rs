@@ -171,6 +171,7 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         advertise: None,
         insecure: false,
         kernel: KernelChoice::Auto,
+        grace: LONG,
         coordinator,
         gauges: Arc::new(Gauges::default()),
     }
