@@ -8,7 +8,6 @@ use crate::sim::{Ev, Sim};
 use antipode_coordinator_core::record::{JobRecord, Phase};
 use antipode_coordinator_core::{Event, Reply, RequestId, Submission};
 use antipode_ids::JobId;
-use antipode_solver_core::engine::Digest;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Without an answer a client asks again after this time.
@@ -198,8 +197,7 @@ impl Sim {
         if self.watch.promises.iter().any(known) {
             return;
         }
-        let rows = &state.bfs().rows()[..state.bfs().complete() as usize];
-        let levels: Vec<(u128, Digest)> = rows.iter().map(|r| (r.count, r.digest)).collect();
+        let levels = state.levels();
         self.watch.promises.push(Promise::Ended { job, phase, levels });
         let stored = self.coordinator.ledger.durable();
         let verdict = invariants::promises_are_kept(&self.watch, stored);

@@ -6,8 +6,7 @@ use crate::disk::Hit;
 use crate::network::{ConnId, Node, Way, some_delay};
 use crate::plan::Fault;
 use crate::sim::{Ev, Sim};
-use antipode_ids::Incarnation;
-use antipode_ids::WorkerId;
+use antipode_ids::{Cause, Incarnation, WorkerId};
 use antipode_worker::session::Event;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -184,11 +183,13 @@ impl Sim {
                 if self.coordinator.process.is_some() {
                     self.crash_coordinator(true);
                 }
+                self.cause_of_death = Cause::MachineRestarted;
                 for w in 0..self.workers.len() {
                     self.crash_worker(w, None);
                     let back = self.a_while();
                     self.after(back, Ev::StartWorker { w, anew: false });
                 }
+                self.cause_of_death = Cause::Signal(9);
             }
             Fault::WallClockJumps => {
                 self.tally.count("fault: wall clock jumps");

@@ -5,7 +5,7 @@ use crate::network::ConnId;
 use crate::toy::Toy;
 use antipode_coordinator_core::artifact::{Artifact, ArtifactKind};
 use antipode_coordinator_core::plan::bfs::TaskKey;
-use antipode_coordinator_core::record::{ExpandResult, Phase, Record, Stored};
+use antipode_coordinator_core::record::{ExpandResult, LevelRecord, Phase, Record, Stored};
 use antipode_coordinator_core::state::Job;
 use antipode_coordinator_core::{Coordinator, Effect, Event, Input, Order, Report};
 use antipode_ids::{Attempt, JobId, WorkerId};
@@ -31,11 +31,11 @@ pub enum Promise {
         job: JobId,
         checkpoint: Option<Level>,
     },
-    /// The end, with count and digest of each level.
+    /// The end, with the levels.
     Ended {
         job: JobId,
         phase: Phase,
-        levels: Vec<(u128, Digest)>,
+        levels: Vec<LevelRecord>,
     },
 }
 
@@ -48,7 +48,7 @@ pub struct Watch {
     /// Results that this life of the coordinator has counted.
     counted: BTreeSet<(JobId, Level, u32)>,
     ended: BTreeMap<JobId, Phase>,
-    paused: BTreeSet<JobId>,
+    phases: BTreeMap<JobId, Phase>,
     /// Artifacts that a fault of a disk may have hit.
     harmed: BTreeSet<ArtifactName>,
     all_harmed: bool,
@@ -80,11 +80,8 @@ impl Watch {
         self.counted.clear();
         // An end that nobody was told of may be forgotten; what was told is a promise.
         self.ended.clear();
-        self.paused.clear();
+        self.phases.clear();
         for (&id, job) in core.jobs() {
-            if job.progress().phase == Phase::Paused {
-                self.paused.insert(id);
-            }
             if job.progress().phase.is_final() {
                 self.ended.insert(id, job.progress().phase.clone());
             }
@@ -118,12 +115,11 @@ impl Watch {
                     Report::Done { attempt: a, .. } | Report::Failed { attempt: a, .. } => {
                         attempt = Some(*a);
                     }
-                    Report::Leaving { .. } => sweeping = true,
+                    Report::Leaving { .. } | Report::Draining { .. } => sweeping = true,
                     Report::Heartbeat { .. }
                     | Report::Durable { .. }
                     | Report::Lost { .. }
-                    | Report::Retract { .. }
-                    | Report::Draining { .. } => {}
+                    | Report::Retract { .. } => {}
                 }
             }
             Event::Register { registration, .. } => {
@@ -161,6 +157,10 @@ impl Watch {
         self.a_pause_has_its_checkpoint(core)?;
         for effect in effects {
             match effect {
+                Effect::Persist(Record::Refuted { job, cells }) => {
+                    let back = cells.iter().map(|&(level, shard)| (*job, level, shard));
+                    back.for_each(|cell| _ = self.counted.remove(&cell));
+                }
                 Effect::Persist(Record::Result {
                     job,
                     level,
@@ -218,19 +218,12 @@ impl Watch {
         })
     }
 
-    /// What was made anew counts anew: a result that was taken back.
-    pub fn taken_back(&mut self, job: JobId, level: Level, shard: u32) {
-        self.counted.remove(&(job, level, shard));
-    }
-
     /// While somebody is there to write, a job that has results is not paused before a checkpoint is complete.
     fn a_pause_has_its_checkpoint(&mut self, core: &Coordinator) -> Verdict {
         for (&id, job) in core.jobs() {
-            if job.progress().phase != Phase::Paused {
-                self.paused.remove(&id);
-                continue;
-            }
-            if !self.paused.insert(id) {
+            let phase = &job.progress().phase;
+            let before = self.phases.insert(id, phase.clone());
+            if *phase != Phase::Paused || before != Some(Phase::Running) {
                 continue;
             }
             let bfs = job.bfs();
@@ -373,31 +366,17 @@ pub fn promises_are_kept(watch: &Watch, stored: &Stored) -> Verdict {
             }
             Promise::Ended { job, phase, levels } => {
                 let known = stored.jobs.get(job);
-                let stands = known.is_some_and(|j| j.progress.phase == *phase);
+                let stands = known.is_some_and(|j| {
+                    j.progress.phase == *phase && j.progress.levels == *levels
+                });
                 ensure(stands, || {
-                    format!("job {job} was {phase:?}, the store has another")
+                    let said = known.map(|j| (&j.progress.phase, &j.progress.levels));
+                    format!("job {job} was {phase:?} with {levels:?}, the store says {said:?}")
                 })?;
-                if *phase == Phase::Finished && !watch.ledger_harmed {
-                    let sums = sums(known.map_or(&[], |j| &j.results), levels.len());
-                    ensure(sums[1..] == levels[1..], || {
-                        format!("job {job} had {levels:?}, the store has {sums:?}")
-                    })?;
-                }
             }
         }
     }
     Ok(())
-}
-
-fn sums(results: &[(Level, u32, ExpandResult)], levels: usize) -> Vec<(u128, Digest)> {
-    let mut sums = vec![(0, Digest::default()); levels];
-    for (level, _, result) in results {
-        if let Some((count, digest)) = sums.get_mut(*level as usize) {
-            *count += u128::from(result.count);
-            *digest = digest.plus(result.digest);
-        }
-    }
-    sums
 }
 
 /// Every artifact of a complete checkpoint lies on a disk, whole. `on_disk` looks for it.
@@ -435,15 +414,11 @@ pub fn the_answer_is_right(job: JobId, state: &Job, toy: &Toy) -> Verdict {
     let question = &state.record().definition.spec;
     let deepest = toy.levels().len() - 1;
     let last = question.depth.map_or(deepest, |d| deepest.min(d as usize));
-    let rows = &state.bfs().rows()[..state.bfs().complete() as usize];
-    let found: Vec<(u128, Digest)> = rows
+    let levels = state.levels();
+    let found: Vec<(u64, Digest)> = levels.iter().map(|l| (l.count, l.digest)).collect();
+    let truth: Vec<(u64, Digest)> = toy.levels()[..=last]
         .iter()
-        .map(|row| (row.count, row.digest))
-        .filter(|row| row.0 > 0)
-        .collect();
-    let truth: Vec<(u128, Digest)> = toy.levels()[..=last]
-        .iter()
-        .map(|level| (u128::from(level.len()), level.digest()))
+        .map(|level| (level.len(), level.digest()))
         .collect();
     ensure(found == truth, || {
         format!("job {job} found {found:?}, the truth is {truth:?}")

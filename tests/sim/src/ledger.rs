@@ -107,6 +107,21 @@ pub fn apply(stored: &mut Stored, record: &Record) {
                 None => job.results.push((*level, *shard, *result)),
             }
         }
+        Record::Refuted { job, cells } => {
+            if let Some(job) = stored.jobs.get_mut(job) {
+                job.results.retain(|r| !cells.contains(&(r.0, r.1)));
+            }
+        }
+        Record::Compacted { job } => {
+            if let Some(job) = stored.jobs.get_mut(job) {
+                job.results.clear();
+            }
+        }
+        Record::Forgotten { job } => {
+            stored.jobs.remove(job);
+            stored.keys.retain(|_, (of, _)| of != job);
+            stored.forgotten = stored.forgotten.max(Some(*job));
+        }
         Record::Key { key, job, existing } => {
             stored.keys.insert(key.clone(), (*job, *existing));
         }

@@ -152,6 +152,8 @@ impl Plan {
             rebuild_after: 3500,
             reconnect: 500,
             checkpoint_every: rng.random_bool(0.7).then(|| rng.random_range(50..1200)),
+            replicas: rng.random_bool(0.7).then(|| rng.random_range(0..3)),
+            crash_limit: 5,
         };
         let longest = *[2 * MILLI, 20 * MILLI, 80 * MILLI].choose(rng).unwrap_or(&MILLI);
         // Each seed knows a few kinds of faults only, so that rare ones meet undisturbed.

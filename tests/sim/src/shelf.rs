@@ -323,6 +323,24 @@ impl Shelf {
         self.put(name, head, Some(set), disk, fetched && !durable);
     }
 
+    /// A copy from another worker becomes an own one.
+    pub fn adopt(&mut self, name: ArtifactName, digest: Digest) {
+        let item = self.items.get_mut(&name);
+        if let Some(item) = item.filter(|item| item.head.digest == digest) {
+            item.fetched = false;
+        }
+    }
+
+    /// Own artifacts of one job that are only in memory, the newest first.
+    pub fn volatile(&self) -> Vec<ArtifactName> {
+        let own = self.items.iter().filter(|(_, i)| !i.fetched && i.disk == OnDisk::No);
+        let mut names: Vec<ArtifactName> = own.map(|(&name, _)| name).collect();
+        let first = names.first().map(|name| name.job);
+        names.retain(|name| Some(name.job) == first);
+        names.sort_by_key(|name| std::cmp::Reverse(name.level));
+        names
+    }
+
     /// Used up by a task. True: there is no copy left.
     pub fn consume(&mut self, name: ArtifactName) -> bool {
         match self.items.get_mut(&name) {

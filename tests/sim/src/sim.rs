@@ -13,7 +13,7 @@ use crate::tally::Tally;
 use crate::trace::{Trace, Tracing};
 use crate::worker::{Answer, FetchId, Machine};
 use antipode_coordinator_core::record::Phase;
-use antipode_ids::{Incarnation, JobId, WorkerId};
+use antipode_ids::{Cause, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::Level;
 use antipode_worker::session::LeaseId;
 use rand::SeedableRng;
@@ -157,6 +157,8 @@ pub struct Sim {
     /// Steps of the core.
     pub steps: u64,
     pub is_calm: bool,
+    /// How processes of workers end at present.
+    pub cause_of_death: Cause,
     broken: Option<String>,
 }
 
@@ -208,6 +210,7 @@ impl Sim {
             trace: Trace::new(options.tracing),
             steps: 0,
             is_calm: false,
+            cause_of_death: Cause::Signal(9),
             broken: None,
             plan,
         };
@@ -268,6 +271,7 @@ impl Sim {
             process: None,
             retired: false,
             failures: 0,
+            ended: None,
         });
         w
     }

@@ -112,6 +112,9 @@ pub fn record(record: &Record) -> &'static str {
         Record::Job { .. } => "committed: Job",
         Record::Progress { .. } => "committed: Progress",
         Record::Result { .. } => "committed: Result",
+        Record::Refuted { .. } => "committed: Refuted",
+        Record::Compacted { .. } => "committed: Compacted",
+        Record::Forgotten { .. } => "committed: Forgotten",
         Record::Key { .. } => "committed: Key",
         Record::Worker { .. } => "committed: Worker",
     }
@@ -168,6 +171,7 @@ pub fn session_event(event: &Heard) -> &'static str {
         Heard::NotPersisted { .. } => "session hears: NotPersisted",
         Heard::Lost { .. } => "session hears: Lost",
         Heard::Tick { .. } => "session hears: Tick",
+        Heard::Stored => "session hears: Stored",
         Heard::Drain => "session hears: Drain",
     }
 }
@@ -193,9 +197,11 @@ pub fn session_action(action: &Action) -> &'static str {
         Action::Compute { .. } => "session: Compute",
         Action::Forget { .. } => "session: Forget",
         Action::Persist { .. } => "session: Persist",
+        Action::PersistAll { .. } => "session: PersistAll",
         Action::Release { .. } => "session: Release",
         Action::Close { .. } => "session: Close",
         Action::Exit(Exit::Done) => "session: Exit",
+        Action::Exit(Exit::Overdue) => "session: Exit, overdue",
         Action::Exit(Exit::Refused { .. }) => "session: Exit, refused",
     }
 }
@@ -215,6 +221,9 @@ pub fn phases(before: Option<&Phase>, after: &Phase) -> &'static str {
         (Some(Phase::Running), Phase::Incomplete { .. }) => "phase: Running, Incomplete",
         (Some(Phase::Paused), Phase::Queued) => "phase: Paused, Queued",
         (Some(Phase::Paused), Phase::Cancelled) => "phase: Paused, Cancelled",
+        (Some(Phase::Suspect { .. } | Phase::Incomplete { .. }), Phase::Cancelled) => {
+            "phase: Suspect or Incomplete, Cancelled"
+        }
         (Some(Phase::Suspect { .. }), Phase::Queued) => "phase: Suspect, Queued",
         (Some(Phase::Incomplete { .. }), Phase::Queued) => "phase: Incomplete, Queued",
         (Some(before), _) if before.is_final() => "phase: out of a final one",

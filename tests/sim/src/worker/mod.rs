@@ -14,7 +14,7 @@ use crate::shelf::{Batch, Shelf};
 use crate::sim::Ev;
 use crate::toy::{Set, Toy};
 use antipode_ids::{Incarnation, JobId, WorkerId};
-use antipode_proto::message::{ArtifactName, Input};
+use antipode_proto::message::{ArtifactName, Ended, Input};
 use antipode_solver_core::job::{JobDefinition, Task};
 use antipode_worker::session::{LeaseId, Session};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 
 /// How often the session is told that time passes, on the worker's own clock.
 pub const TICK: Micros = 150 * crate::clock::MILLI;
+
+/// How long a drain may take, on the worker's own clock.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// What survives a process: the machine with its disk.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct Machine {
     pub retired: bool,
     /// So many computations will fail.
     pub failures: u32,
+    /// How the last process ended, until the coordinator has heard of it.
+    pub ended: Option<Ended>,
 }
 
 /// A running worker.
@@ -69,6 +74,8 @@ pub struct Process {
     /// Memory kept for tasks, in sets.
     reserved: BTreeMap<LeaseId, usize>,
     next_fetch: u64,
+    /// Artifacts that were only in memory when the end was being prepared.
+    last_volatile: usize,
     /// Pause before the next try to connect.
     pause: Micros,
 }
@@ -108,6 +115,15 @@ enum Chore {
     Persist {
         names: Vec<ArtifactName>,
     },
+    /// What only this worker holds, while there is time.
+    PersistAll {
+        until: Instant,
+    },
+    /// A task that ends on the disk.
+    Keep {
+        lease: LeaseId,
+        ready: Ready,
+    },
 }
 
 impl std::fmt::Debug for Process {
@@ -119,7 +135,7 @@ impl std::fmt::Debug for Process {
 impl Process {
     fn new(now: Instant, shelf: Shelf) -> Process {
         Process {
-            session: Session::new(now),
+            session: Session::new(now, Some(GRACE)),
             shelf,
             connection: None,
             frozen: false,
@@ -132,8 +148,18 @@ impl Process {
             writing: None,
             reserved: BTreeMap::new(),
             next_fetch: 0,
+            last_volatile: usize::MAX,
             pause: 0,
         }
+    }
+
+    /// The tasks that were at work.
+    fn at_work(&self) -> Vec<(JobId, Task)> {
+        let preparing = self.preparing.values().map(|p| &p.ready);
+        let ready = preparing.chain(self.ready.values());
+        let ready = ready.chain(self.compute.iter().map(|c| &c.1));
+        let ready = ready.chain(self.computing.iter().map(|c| &c.1));
+        ready.map(|r| (r.job, r.task.clone())).collect()
     }
 
     fn reserved(&self) -> usize {
@@ -150,6 +176,11 @@ impl Process {
         let ready = self.ready.values().chain(self.compute.iter().map(|c| &c.1));
         let ready = ready.chain(self.preparing.values().map(|p| &p.ready));
         let ready = ready.chain(self.computing.iter().map(|c| &c.1));
+        let kept = self.chores.iter().filter_map(|chore| match chore {
+            Chore::Keep { ready, .. } => Some(ready),
+            _ => None,
+        });
+        let ready = ready.chain(kept);
         let names = ready.flat_map(|ready| ready.wanted.iter().map(|input| input.name));
         names.map(|name| (name, 0)).collect()
     }

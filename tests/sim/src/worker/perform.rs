@@ -11,9 +11,9 @@ use crate::tally;
 use antipode_ids::JobId;
 use antipode_ids::{Attempt, Incarnation};
 use antipode_proto::PROTOCOL_VERSION;
-use antipode_proto::message::{FromWorker, ToWorker};
+use antipode_proto::message::{Ended, FromWorker, ToWorker};
 use antipode_solver_core::job::Task;
-use antipode_worker::session::{Action, Event, Exit};
+use antipode_worker::session::{Action, Event, Exit, is_for_the_disk};
 use rand::Rng;
 use std::collections::VecDeque;
 
@@ -215,6 +215,7 @@ impl Sim {
                     self.end_worker(w);
                 } else {
                     machine.member = Some((worker, cluster));
+                    machine.ended = None;
                 }
             }
             Action::Load { job, definition } => {
@@ -240,6 +241,10 @@ impl Sim {
             }
             Action::Compute { lease } => {
                 if let Some(ready) = process.ready.remove(&lease) {
+                    if is_for_the_disk(&ready.task) {
+                        process.chores.push_back(Chore::Keep { lease, ready });
+                        return;
+                    }
                     let wanted = process.session.wanted();
                     process.shelf.drop_old_copies(ready.job, &wanted);
                     process.compute.push_back((lease, ready));
@@ -262,6 +267,7 @@ impl Sim {
                 let chores = by_job.into_iter().map(|(_, names)| Chore::Persist { names });
                 process.chores.extend(chores);
             }
+            Action::PersistAll { until } => process.chores.push_back(Chore::PersistAll { until }),
             Action::Release { names } => process.shelf.release(&names),
             Action::Close { job, keep } => process.chores.push_back(Chore::Close { job, keep }),
             Action::Exit(exit) => {
@@ -294,7 +300,7 @@ impl Sim {
             kernel: "portable".into(),
             held: process.shelf.held(),
             running,
-            ended: None,
+            ended: machine.ended.clone(),
         };
         self.say_up(w, message);
     }
@@ -329,7 +335,10 @@ impl Sim {
         let Some(mut process) = machine.process.take() else {
             return;
         };
+        let (cause, at) = (self.cause_of_death, 1_000_000 + self.now / SECOND);
+        let running = process.at_work();
         let unfinished = process.half_written();
+        self.workers[w].ended = Some(Ended { cause, at, running });
         if !unfinished.is_empty() {
             self.tally.count("fault: torn write");
         }

@@ -3,6 +3,7 @@
 use super::{Chore, Preparation, Ready};
 use crate::clock::MILLI;
 use crate::disk::Head;
+use crate::shelf::Batch;
 use crate::sim::{Ev, Sim};
 use crate::toy::{Set, Toy};
 use antipode_ids::JobId;
@@ -112,6 +113,12 @@ impl Sim {
             return failed(Failure::Memory { needed, allowed });
         }
         let mut found = BTreeMap::new();
+        if let (Task::Copy { .. }, Some(input)) = (&order.task, wanted.first()) {
+            // What is to be copied and lies on the own disk need not be in memory.
+            if process.shelf.only_on_disk(input) {
+                found.insert(input.name, Set::EMPTY);
+            }
+        }
         for input in &wanted {
             if let Some(set) = process.shelf.in_memory(input) {
                 found.insert(input.name, set);
@@ -285,21 +292,7 @@ impl Sim {
                     words: states.iter().map(|_| word.clone()).collect(),
                 }
             }
-            Task::Copy { .. } => match self.copy(w, &ready) {
-                Ok(output) => output,
-                Err(failure) => {
-                    let (result, lost) = (Err(failure), Vec::new());
-                    let event = Event::Computed {
-                        lease,
-                        result,
-                        engine_time,
-                        fetched_bytes,
-                        lost,
-                    };
-                    return self.say_to_session(w, life, event);
-                }
-            },
-            Task::Pack { last, shard } => self.pack(w, &ready, *last, shard.0),
+            Task::Copy { .. } | Task::Pack { .. } => return,
         };
         let event = Event::Computed {
             lease,
@@ -351,45 +344,62 @@ impl Sim {
         }
     }
 
-    /// A durable copy of the one input.
-    fn copy(&mut self, w: usize, ready: &Ready) -> Result<TaskOutput, Failure> {
-        let machine = &mut self.workers[w];
-        let (Some(process), Some(input)) = (machine.process.as_mut(), ready.wanted.first()) else {
-            return Ok(TaskOutput::Copied);
-        };
-        let set = ready.found.get(&input.name).copied().unwrap_or(Set::EMPTY);
-        let head = Head {
-            digest: input.digest,
-            count: input.count,
-            certificate: None,
-        };
-        process.shelf.insert_made(input.name, set, head);
-        let batch = process.shelf.batch(&[input.name]);
-        let written = process.shelf.write(batch, true, machine.disk.as_mut());
-        if written.durable.contains(&input.name) {
-            Ok(TaskOutput::Copied)
-        } else {
-            Err(Failure::Other("no room on disk".into()))
+    /// Puts what a task for the disk is about on the shelf, and names it.
+    fn take_on(&mut self, w: usize, life: u64, ready: &Ready) -> Option<ArtifactName> {
+        let process = self.process(w, life)?;
+        if let Task::Pack { last, shard } = ready.task {
+            let level = |level| input(ready, frontier(ready.job, level, shard.0));
+            let set = (0..=last).fold(Set::EMPTY, |all, l| all.union(&level(l)));
+            let name = ArtifactName {
+                kind: ArtifactKind::Distances,
+                ..frontier(ready.job, last, shard.0)
+            };
+            let (count, digest, certificate) = (set.len(), set.digest(), None);
+            let head = Head {
+                digest,
+                count,
+                certificate,
+            };
+            process.shelf.insert_made(name, set, head);
+            return Some(name);
         }
+        let input = ready.wanted.first()?;
+        process.shelf.adopt(input.name, input.digest);
+        Some(input.name)
     }
 
-    fn pack(&mut self, w: usize, ready: &Ready, last: Level, shard: u32) -> TaskOutput {
-        let levels = (0..=last).map(|level| input(ready, frontier(ready.job, level, shard)));
-        let set = levels.fold(Set::EMPTY, |all, level| all.union(&level));
-        let name = ArtifactName {
-            kind: ArtifactKind::Distances,
-            ..frontier(ready.job, last, shard)
+    /// The end of a task for the disk.
+    fn kept(&mut self, w: usize, life: u64, lease: LeaseId, ready: Ready, batch: Batch) -> Event {
+        let machine = &mut self.workers[w];
+        let name = batch.named().chain(batch.missing.iter().copied()).next();
+        let mut result = match &ready.task {
+            Task::Copy { .. } => Ok(TaskOutput::Copied),
+            _ => Err(Failure::Other("it was released meanwhile".into())),
         };
-        let (count, digest) = (set.len(), set.digest());
-        let head = Head {
-            digest,
-            count,
-            certificate: None,
-        };
-        if let Some(process) = self.workers[w].process.as_mut() {
-            process.shelf.insert_made(name, set, head);
+        if let (Some(process), Some(name)) = (machine.process.as_mut(), name) {
+            let written = process.shelf.write(batch, true, machine.disk.as_mut());
+            let item = process.shelf.item(name).map(|item| item.head);
+            result = match (&ready.task, item) {
+                _ if !written.durable.contains(&name) => {
+                    Err(Failure::Other("it cannot be made durable".into()))
+                }
+                (Task::Pack { .. }, Some(Head { count, digest, .. })) => {
+                    Ok(TaskOutput::Packed { count, digest })
+                }
+                (Task::Copy { .. }, Some(_)) => Ok(TaskOutput::Copied),
+                _ => Err(Failure::Other("it was released meanwhile".into())),
+            };
         }
-        TaskOutput::Packed { count, digest }
+        if let Some(process) = self.process(w, life) {
+            process.reserved.remove(&lease);
+        }
+        Event::Computed {
+            lease,
+            result,
+            engine_time: Duration::from_micros(5),
+            fetched_bytes: ready.fetched_bytes,
+            lost: Vec::new(),
+        }
     }
 
     /// The housekeeper takes the next chore.
@@ -407,7 +417,19 @@ impl Sim {
         };
         let batch = match first {
             Chore::Persist { names } => process.shelf.batch(names),
+            Chore::PersistAll { .. } => process.shelf.batch(&process.shelf.volatile()),
+            Chore::Keep { ready, .. } => {
+                let ready = ready.clone();
+                let name = self.take_on(w, life, &ready);
+                let Some(process) = self.process(w, life) else {
+                    return;
+                };
+                process.shelf.batch(name.as_slice())
+            }
             Chore::Load { .. } | Chore::Close { .. } => Default::default(),
+        };
+        let Some(process) = self.process(w, life) else {
+            return;
         };
         process.writing = Some(batch);
         self.after(span, Ev::Chore { w, life });
@@ -461,6 +483,27 @@ impl Sim {
                 events.push(Event::Loaded { job, result });
             }
             Chore::Close { job, keep } => process.shelf.close_job(job, keep, disk),
+            Chore::Keep { lease, ready } => {
+                let event = self.kept(w, life, lease, ready, batch);
+                events.push(event);
+            }
+            Chore::PersistAll { until } => {
+                let mut names = Vec::new();
+                if machine.clock.show(self.now) <= (until - self.base).as_micros() as u64 {
+                    names = process.shelf.write(batch, true, disk).durable;
+                }
+                if !names.is_empty() {
+                    events.push(Event::Persisted { names, bytes: 1 });
+                }
+                // Those of other jobs come next.
+                let rest = process.shelf.volatile();
+                if rest.is_empty() || self.is_calm || rest.len() == process.last_volatile {
+                    events.push(Event::Stored);
+                } else {
+                    process.last_volatile = rest.len();
+                    process.chores.push_back(Chore::PersistAll { until });
+                }
+            }
             Chore::Persist { names } => {
                 let (roots, missing): (Vec<_>, Vec<_>) =
                     batch.missing.iter().partition(|name| name.level == 0);
