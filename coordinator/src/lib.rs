@@ -7,6 +7,7 @@
 mod bridge;
 mod client;
 mod config;
+mod disk;
 mod error;
 mod prepare;
 mod rpc;
