@@ -20,6 +20,16 @@ impl ChainParts {
         if labels.len() != state.len() {
             return Vec::new();
         }
+        if let Some(places) = distinct(labels) {
+            let images: Option<Vec<u16>> = state
+                .iter()
+                .map(|&l| places.get(usize::from(l)).copied().flatten())
+                .collect();
+            return images
+                .and_then(|images| Perm::from_images(&images).ok())
+                .into_iter()
+                .collect();
+        }
         // Divide out transversal elements for every digit value that the labels allow; labels that
         // repeat leave a choice, which the next digits and the final comparison settle.
         let def = &self.index.def;
@@ -75,6 +85,17 @@ impl ChainParts {
     }
 }
 
+/// Where each label is, if no label occurs twice.
+fn distinct(labels: &[u16]) -> Option<Vec<Option<u16>>> {
+    let mut places = vec![None; labels.iter().max().map_or(0, |&m| usize::from(m) + 1)];
+    for (i, &label) in labels.iter().enumerate() {
+        if places[usize::from(label)].replace(i as u16).is_some() {
+            return None;
+        }
+    }
+    Some(places)
+}
+
 impl Index for ChainParts {
     fn unrank(&self, shard: ShardId, position: u32) -> Option<Vec<u16>> {
         self.index
@@ -106,6 +127,16 @@ impl Index for ChainParts {
             }
         }
         out
+    }
+
+    fn mirror(&self, shard: ShardId, position: u32) -> Option<(ShardId, u32)> {
+        let part = self.index.def.parts.get((shard.0 / self.shards) as usize)?;
+        if !matches!(part.roots.as_slice(), [root] if root.is_identity()) {
+            return None;
+        }
+        let element = self.index.unrank(shard.0 % self.shards, position)?;
+        let (to, at) = self.index.rank(&element.inverse())?;
+        Some((ShardId(shard.0 / self.shards * self.shards + to), at))
     }
 }
 
