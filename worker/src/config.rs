@@ -6,6 +6,7 @@ use antipode_solver_core::engine::KernelChoice;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where the coordinator is.
 #[derive(Debug)]
@@ -15,6 +16,9 @@ pub enum Source {
     /// `host:port`. The worker outlives the coordinator: it reconnects for as long as it lives.
     Address(String),
 }
+
+/// The usual [`Config::grace`].
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 /// Settings of one worker.
 #[derive(Debug)]
@@ -36,6 +40,10 @@ pub struct Config {
     /// Allow addresses other than loopback, without encryption and without any proof of identity.
     pub insecure: bool,
     pub kernel: KernelChoice,
+    /// How long a daemon may take to end, once asked to. Two thirds of it are for handing over what the
+    /// coordinator wants, the rest for bringing to the own disk what nobody fetched. Within one
+    /// process with the coordinator it has no meaning.
+    pub grace: Duration,
     pub coordinator: Source,
     /// Filled by the worker, readable by whoever started it.
     pub gauges: Arc<Gauges>,

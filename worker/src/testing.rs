@@ -171,6 +171,7 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         advertise: None,
         insecure: false,
         kernel: KernelChoice::Auto,
+        grace: LONG,
         coordinator,
         gauges: Arc::new(Gauges::default()),
     }
@@ -569,8 +570,35 @@ impl Coordinator for Doors {
     }
     async fn resume(
         &self,
-        _: Request<wire::JobRequest>,
+        _: Request<wire::ResumeRequest>,
     ) -> Result<Response<wire::JobStatus>, Status> {
+        Err(not_here())
+    }
+    async fn outlook(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::Record>, Status> {
+        Err(not_here())
+    }
+    async fn explain(&self, _: Request<wire::Record>) -> Result<Response<wire::Record>, Status> {
+        Err(not_here())
+    }
+    async fn drain(
+        &self,
+        _: Request<wire::DrainRequest>,
+    ) -> Result<Response<wire::WorkerList>, Status> {
+        Err(not_here())
+    }
+    async fn forget(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::Nothing>, Status> {
+        Err(not_here())
+    }
+    async fn holdings(
+        &self,
+        _: Request<wire::JobRequest>,
+    ) -> Result<Response<wire::HoldingsReply>, Status> {
         Err(not_here())
     }
     async fn workers(

@@ -168,6 +168,7 @@ async fn run(
             advertise: None,
             insecure: false,
             kernel: work.kernel,
+            grace: antipode_worker::DEFAULT_GRACE,
             coordinator: antipode_worker::Source::Link(coordinator.attach()),
             gauges: Default::default(),
         },

@@ -7,10 +7,12 @@ use crate::exit::Failure;
 use crate::signals::Signals;
 use crate::{address, data_dir};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Compute tasks for a coordinator
 ///
-/// Workers may join and leave while a job runs. SIGINT and SIGTERM end it cleanly, a second signal at once.
+/// Workers may join and leave while a job runs. SIGINT and SIGTERM make it drain: it hands over what only it holds,
+/// or stores it, and ends; a second signal ends it at once.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where this worker's identity and frontiers are kept; one directory a worker
@@ -31,6 +33,10 @@ pub struct Args {
     /// How `antipode workers` calls it [default: this machine's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+
+    /// How long it may take to end after a signal, e.g. 30s, 2m
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::render::parse_span)]
+    grace: Duration,
 
     #[command(flatten)]
     compute: ComputeArgs,
@@ -57,6 +63,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         advertise: args.advertise.clone(),
         insecure: args.coordinator.insecure,
         kernel,
+        grace: args.grace,
         coordinator: antipode_worker::Source::Address(coordinator.clone()),
         gauges: Default::default(),
     };
@@ -65,7 +72,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         eprintln!("worker {} starting, coordinator {coordinator}", config.name);
         let summary = antipode_worker::run(config, async move {
             let signal = signals.next().await;
-            eprintln!("worker ending on signal {signal}");
+            eprintln!("worker draining on signal {signal} (once more to stop at once)");
             signals.next_one_kills();
         })
         .await?;

@@ -1,13 +1,11 @@
 //! The memory budget: who uses how much of it, and which artifacts go to disk when it is short.
 
 use super::store::New;
-use super::{Artifacts, Disk, Shelf, StoreError};
+use super::{Artifacts, Content, Disk, Shelf, StoreError};
 use crate::gauges::Gauges;
 use antipode_ids::JobId;
 use antipode_proto::message::ArtifactName;
-use antipode_solver_core::bfs::frontier::Frontier;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The inputs of leased tasks, and how many tasks come before the first that needs each.
@@ -153,10 +151,7 @@ impl Artifacts {
                     // Somebody may have begun to use it meanwhile: then it stays, and is clean now.
                     let free = shelf.items.get(&name).is_some_and(|item| {
                         item.disk != Disk::No
-                            && item
-                                .memory
-                                .as_ref()
-                                .is_some_and(|m| Arc::strong_count(m) == 1)
+                            && item.memory.as_ref().is_some_and(Content::is_unused)
                     });
                     if free {
                         shelf.drop_memory(name);
@@ -180,8 +175,7 @@ struct Victim {
 impl Shelf {
     /// Artifacts in memory that nobody uses, in the order in which they should go, `bytes` of them.
     fn victims(&self, wanted: &Wanted, bytes: u64) -> Vec<Victim> {
-        let free =
-            |memory: &Arc<Frontier>| Arc::strong_count(memory) == 1 && memory.memory_bytes() > 0;
+        let free = |memory: &Content| memory.is_unused() && memory.memory_bytes() > 0;
         let mut order: Vec<_> = self
             .items
             .iter()
@@ -212,7 +206,7 @@ impl Shelf {
                     name: *name,
                     digest: item.digest,
                     certificate: item.certificate,
-                    frontier: memory.clone(),
+                    content: memory.clone(),
                 },
                 clean: item.disk != Disk::No || item.fetched,
             });

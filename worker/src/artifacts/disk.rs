@@ -1,10 +1,9 @@
 //! Between memory and the stores: reading back, writing for durability or for room.
 
 use super::store::{self, Head, JobStore, New};
-use super::{Artifacts, Disk, Item, Packed, StoreError, unpack};
+use super::{Artifacts, Content, Disk, Item, Packed, StoreError};
 use antipode_ids::JobId;
 use antipode_proto::message::ArtifactName;
-use antipode_solver_core::bfs::frontier::Frontier;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
@@ -22,12 +21,12 @@ pub struct Persisted {
 struct NotHeld;
 
 impl Artifacts {
-    pub(super) fn read(&self, name: ArtifactName) -> Option<Frontier> {
+    pub(super) fn read(&self, name: ArtifactName) -> Option<Content> {
         let (head, packed) = self.read_packed(name)?;
-        let geometry = self.engine(name.job)?.geometry(name.shard);
-        match unpack(geometry, head.count, &packed.encoding, &packed.bytes) {
-            Ok(frontier) => Some(frontier),
-            Err(error) => self.damaged(name, &error.to_string()),
+        let engine = self.engine(name.job)?;
+        match Content::unpack(&*engine, name, head.count, &packed.encoding, &packed.bytes) {
+            Ok(content) => Some(content),
+            Err(reason) => self.damaged(name, &reason),
         }
     }
 
@@ -93,7 +92,7 @@ impl Artifacts {
                         Err(NotHeld) => outcome.missing.push(name),
                         Ok(new) => {
                             named.push(name);
-                            bytes += new.as_ref().map_or(0, |new| new.frontier.memory_bytes());
+                            bytes += new.as_ref().map_or(0, |new| new.content.memory_bytes());
                             batch.extend(new);
                         }
                     }
@@ -135,11 +134,11 @@ impl Artifacts {
         match (&item.memory, item.disk) {
             (_, Disk::Spilled | Disk::Durable) => Ok(None),
             (None, Disk::No) => Err(NotHeld),
-            (Some(frontier), Disk::No) => Ok(Some(New {
+            (Some(content), Disk::No) => Ok(Some(New {
                 name,
                 digest: item.digest,
                 certificate: item.certificate,
-                frontier: frontier.clone(),
+                content: content.clone(),
             })),
         }
     }
@@ -195,12 +194,9 @@ impl Artifacts {
         let mut shelf = self.shelf();
         match written {
             Ok(bytes) => {
-                for New { name, frontier, .. } in batch {
-                    let same = |item: &&mut Item| {
-                        item.memory
-                            .as_ref()
-                            .is_some_and(|m| Arc::ptr_eq(m, &frontier))
-                    };
+                for New { name, content, .. } in batch {
+                    let same =
+                        |item: &&mut Item| item.memory.as_ref().is_some_and(|m| m.is(&content));
                     match shelf.items.get_mut(&name).filter(same) {
                         Some(item) if item.disk == Disk::No => {
                             item.disk = if durable {

@@ -1,7 +1,7 @@
 //! Bringing a task's inputs together: from memory, from the own disk, or from other workers, several
 //! at once, each checked before it is used.
 
-use super::{Artifacts, Packed, Place, unpack};
+use super::{Artifacts, Content, Place};
 use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::gauges::Gauges;
@@ -34,8 +34,10 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    fn insert(&mut self, name: ArtifactName, digest: Digest, frontier: Arc<Frontier>) {
-        self.frontiers.insert(name, frontier);
+    fn insert(&mut self, name: ArtifactName, digest: Digest, content: &Content) {
+        if let Some(set) = content.set() {
+            self.frontiers.insert(name, set.clone());
+        }
         self.digests.insert(name, digest);
     }
 }
@@ -82,7 +84,7 @@ impl Gatherer {
         let mut inputs = Inputs::default();
         for input in wanted {
             match self.artifacts.place(input.name, input.digest) {
-                Place::Memory(frontier) => inputs.insert(input.name, input.digest, frontier),
+                Place::Memory(content) => inputs.insert(input.name, input.digest, &content),
                 _ => return None,
             }
         }
@@ -98,30 +100,25 @@ impl Gatherer {
         let mut inputs = Inputs::default();
         let mut underway = JoinSet::new();
         for input in wanted {
-            inputs.digests.insert(input.name, input.digest);
             let this = self.clone();
             let engine = engine.clone();
             underway.spawn(async move {
-                let name = input.name;
+                let (name, digest) = (input.name, input.digest);
                 this.one(engine, input)
                     .await
-                    .map(|(frontier, bytes)| (name, frontier, bytes))
+                    .map(|(content, bytes)| (name, digest, content, bytes))
             });
         }
         while let Some(one) = underway.join_next().await {
-            let (name, frontier, bytes) =
+            let (name, digest, content, bytes) =
                 one.map_err(|error| Failure::Other(error.to_string()))??;
-            inputs.frontiers.insert(name, frontier);
+            inputs.insert(name, digest, &content);
             inputs.fetched_bytes += bytes;
         }
         Ok(inputs)
     }
 
-    async fn one(
-        &self,
-        engine: Arc<dyn Compute>,
-        input: Input,
-    ) -> Result<(Arc<Frontier>, u64), Failure> {
+    async fn one(&self, engine: Arc<dyn Compute>, input: Input) -> Result<(Content, u64), Failure> {
         let turn = {
             let mut underway = self.underway.lock().unwrap_or_else(PoisonError::into_inner);
             underway.entry(input.name).or_default().clone()
@@ -141,15 +138,15 @@ impl Gatherer {
         &self,
         engine: Arc<dyn Compute>,
         input: &Input,
-    ) -> Result<(Arc<Frontier>, u64), Failure> {
+    ) -> Result<(Content, u64), Failure> {
         let name = input.name;
         match self.artifacts.place(name, input.digest) {
-            Place::Memory(frontier) => return Ok((frontier, 0)),
+            Place::Memory(content) => return Ok((content, 0)),
             Place::Disk => {
                 let artifacts = self.artifacts.clone();
                 let loaded = self.beside.run(move || artifacts.load(name)).await;
-                if let Ok(Some(frontier)) = loaded {
-                    return Ok((frontier, 0));
+                if let Ok(Some(content)) = loaded {
+                    return Ok((content, 0));
                 }
             }
             Place::Nowhere => {}
@@ -168,11 +165,11 @@ impl Gatherer {
                 Some(address) => self.fetch_from(address, engine.clone(), input).await,
             };
             match found {
-                Ok((frontier, bytes)) => {
+                Ok((content, bytes)) => {
                     self.artifacts
-                        .insert_fetched(name, frontier.clone(), input.digest);
+                        .insert_fetched(name, content.clone(), input.digest);
                     Gauges::add(&self.gauges.fetched_bytes, bytes);
-                    return Ok((frontier, bytes));
+                    return Ok((content, bytes));
                 }
                 Err(reason) => {
                     tracing::warn!(?name, holder = %holder.worker, %reason, "a holder does not give an artifact");
@@ -196,9 +193,8 @@ impl Gatherer {
         address: &str,
         engine: Arc<dyn Compute>,
         input: &Input,
-    ) -> Result<(Arc<Frontier>, u64), String> {
-        let geometry = engine.geometry(input.name.shard);
-        let limit = Packed::limit_bytes(geometry, input.count);
+    ) -> Result<(Content, u64), String> {
+        let limit = Content::limit_bytes(&*engine, input.name, input.count);
         let _permit = self
             .permits
             .acquire()
@@ -216,19 +212,19 @@ impl Gatherer {
             })?
             .map_err(|error| error.to_string())?;
         let bytes = payload.bytes.len() as u64;
-        let (shard, count, digest) = (input.name.shard, input.count, input.digest);
+        let (name, count, digest) = (input.name, input.count, input.digest);
         let pool = self.pool.clone();
         let checked = self.beside.run(move || {
-            let frontier = unpack(geometry, count, &payload.encoding, &payload.bytes)
-                .map_err(|error| error.to_string())?;
-            let found = pool.install(|| engine.digest(shard, &frontier));
+            let content =
+                Content::unpack(&*engine, name, count, &payload.encoding, &payload.bytes)?;
+            let found = pool.install(|| content.digest(&*engine, name));
             if found != digest {
                 return Err(format!("its digest is {found} instead of {digest}"));
             }
-            Ok(Arc::new(frontier))
+            Ok(content)
         });
         match checked.await {
-            Ok(Ok(frontier)) => Ok((frontier, bytes)),
+            Ok(Ok(content)) => Ok((content, bytes)),
             Ok(Err(reason)) => Err(format!("{address} sent something wrong: {reason}")),
             Err(error) => Err(format!(
                 "{address} sent something that cannot be checked: {error}"

@@ -11,6 +11,7 @@
 //! - Nothing waits for a disk while the lock is held.
 
 mod budget;
+mod content;
 mod disk;
 pub mod fetch;
 mod packed;
@@ -19,6 +20,7 @@ mod serve;
 mod store;
 
 pub use budget::{Need, Wanted};
+pub use content::Content;
 pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
@@ -50,7 +52,7 @@ pub struct Loss {
 /// Where an artifact is.
 #[derive(Debug)]
 pub enum Place {
-    Memory(Arc<Frontier>),
+    Memory(Content),
     Disk,
     Nowhere,
 }
@@ -67,7 +69,7 @@ struct Item {
     digest: Digest,
     count: u64,
     certificate: Option<Certificate>,
-    memory: Option<Arc<Frontier>>,
+    memory: Option<Content>,
     disk: Disk,
     /// A copy from another worker: used, served, but not announced.
     fetched: bool,
@@ -266,7 +268,7 @@ impl Artifacts {
     pub fn place(&self, name: ArtifactName, digest: Digest) -> Place {
         match self.shelf().items.get(&name) {
             Some(item) if item.digest == digest => match &item.memory {
-                Some(frontier) => Place::Memory(frontier.clone()),
+                Some(content) => Place::Memory(content.clone()),
                 None => Place::Disk,
             },
             _ => Place::Nowhere,
@@ -283,21 +285,21 @@ impl Artifacts {
             kind: ArtifactKind::Frontier,
         };
         let memory = self.shelf().items.get(&name)?.memory.clone();
-        memory.or_else(|| self.read(name).map(Arc::new))
+        memory.or_else(|| self.read(name))?.set().cloned()
     }
 
     /// Brings an artifact from the store back to memory. `None`: it is not held (any more).
     /// Blocks on the disk.
-    pub fn load(&self, name: ArtifactName) -> Option<Arc<Frontier>> {
-        let frontier = Arc::new(self.read(name)?);
+    pub fn load(&self, name: ArtifactName) -> Option<Content> {
+        let content = self.read(name)?;
         let mut shelf = self.shelf();
         let item = shelf.items.get_mut(&name)?;
         if let Some(already) = &item.memory {
             return Some(already.clone());
         }
-        item.memory = Some(frontier.clone());
-        self.grew(&mut shelf, &frontier);
-        Some(frontier)
+        item.memory = Some(content.clone());
+        self.grew(&mut shelf, &content);
+        Some(content)
     }
 
     fn lose(&self, names: Vec<ArtifactName>, reason: &str) {
@@ -319,18 +321,19 @@ impl Artifacts {
         digest: Digest,
         certificate: Certificate,
     ) {
-        self.insert(name, Arc::new(frontier), digest, Some(certificate), false);
+        let content = Content::Set(Arc::new(frontier));
+        self.insert(name, content, digest, Some(certificate), false);
     }
 
     /// A checked copy from another worker.
-    pub fn insert_fetched(&self, name: ArtifactName, frontier: Arc<Frontier>, digest: Digest) {
-        self.insert(name, frontier, digest, None, true);
+    pub fn insert_fetched(&self, name: ArtifactName, content: Content, digest: Digest) {
+        self.insert(name, content, digest, None, true);
     }
 
     fn insert(
         &self,
         name: ArtifactName,
-        frontier: Arc<Frontier>,
+        content: Content,
         digest: Digest,
         certificate: Option<Certificate>,
         fetched: bool,
@@ -360,21 +363,51 @@ impl Artifacts {
         }
         let item = Item {
             digest,
-            count: frontier.count(),
+            count: content.count(),
             certificate,
-            memory: Some(frontier.clone()),
+            memory: Some(content.clone()),
             disk: if durable { Disk::Durable } else { Disk::No },
             fetched: fetched && !durable,
         };
         shelf.items.insert(name, item);
-        self.grew(&mut shelf, &frontier);
+        self.grew(&mut shelf, &content);
     }
 
-    fn grew(&self, shelf: &mut Shelf, frontier: &Frontier) {
-        shelf.ledger.add_resident(frontier.memory_bytes());
+    fn grew(&self, shelf: &mut Shelf, content: &Content) {
+        shelf.ledger.add_resident(content.memory_bytes());
         self.gauges
             .resident_bytes
             .store(shelf.ledger.resident_bytes(), Relaxed);
+    }
+
+    /// A copy from another worker with this digest becomes an artifact of this worker: announced, and
+    /// brought to disk like what was made here.
+    pub fn adopt(&self, name: ArtifactName, digest: Digest) {
+        let mut shelf = self.shelf();
+        if let Some(item) = shelf.items.get_mut(&name)
+            && item.digest == digest
+        {
+            item.fetched = false;
+            if let Some(job) = shelf.jobs.get_mut(&name.job) {
+                job.fetched.remove(&name);
+            }
+        }
+    }
+
+    /// What a crash of the machine would take away: held by this worker as its own and not durable.
+    /// The newest levels first.
+    pub fn volatile(&self) -> Vec<ArtifactName> {
+        let shelf = self.shelf();
+        let volatile =
+            |(_, item): &(&ArtifactName, &Item)| !item.fetched && item.disk != Disk::Durable;
+        let mut names: Vec<ArtifactName> = shelf
+            .items
+            .iter()
+            .filter(volatile)
+            .map(|(name, _)| *name)
+            .collect();
+        names.sort_by_key(|name| std::cmp::Reverse(name.level));
+        names
     }
 
     /// Takes an artifact out of memory for good, because its buffer is used up by a task. A durable
@@ -463,7 +496,7 @@ impl Shelf {
             job,
             level: Level::MAX,
             shard: ShardId(u32::MAX),
-            kind: ArtifactKind::Visited,
+            kind: ArtifactKind::Distances,
         };
         self.items
             .range(first..=last)
@@ -476,7 +509,7 @@ impl Shelf {
             return;
         };
         self.ledger
-            .remove_resident(item.memory.map_or(0, |frontier| frontier.memory_bytes()));
+            .remove_resident(item.memory.map_or(0, |content| content.memory_bytes()));
         if let Some(job) = self.jobs.get_mut(&name.job) {
             job.fetched.remove(&name);
             if item.disk != Disk::No {
@@ -486,12 +519,12 @@ impl Shelf {
     }
 
     fn drop_memory(&mut self, name: ArtifactName) {
-        if let Some(frontier) = self
+        if let Some(content) = self
             .items
             .get_mut(&name)
             .and_then(|item| item.memory.take())
         {
-            self.ledger.remove_resident(frontier.memory_bytes());
+            self.ledger.remove_resident(content.memory_bytes());
         }
     }
 

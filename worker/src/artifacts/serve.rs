@@ -46,8 +46,8 @@ impl Artifacts {
     /// compressed for a reader that is `near`. Blocks on the disk.
     pub fn packed(&self, name: ArtifactName, digest: Digest, near: bool) -> Option<(u64, Packed)> {
         match self.place(name, digest) {
-            Place::Memory(frontier) if near => Some((frontier.count(), Packed::plain(&frontier))),
-            Place::Memory(frontier) => Some((frontier.count(), Packed::new(&frontier))),
+            Place::Memory(content) if near => Some((content.count(), content.plain())),
+            Place::Memory(content) => Some((content.count(), content.packed())),
             Place::Disk => self
                 .read_packed(name)
                 .map(|(head, packed)| (head.count, packed)),

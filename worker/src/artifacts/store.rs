@@ -8,20 +8,20 @@
 //!   and errors; after one it is closed and opened again. A file that cannot be written any more
 //!   is set aside (renamed) and a new one is begun: to the worker that is a lost disk.
 
+use super::content::Content;
 use super::packed::Packed;
 use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
 use crate::folder::{Folder, FolderError};
 use antipode_ids::JobId;
 use antipode_proto::codec;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
-use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 /// redb's default would be 1 GiB. Artifacts are read once and whole, a cache is of little use.
@@ -54,14 +54,14 @@ pub struct New {
     pub name: ArtifactName,
     pub digest: Digest,
     pub certificate: Option<Certificate>,
-    pub frontier: Arc<Frontier>,
+    pub content: Content,
 }
 
 impl Head {
     fn new(new: &New, packed: &Packed) -> Head {
         Head {
             digest: new.digest,
-            count: new.frontier.count(),
+            count: new.content.count(),
             certificate: new.certificate,
             encoding: packed.encoding.clone(),
             length: packed.bytes.len() as u64,
@@ -201,10 +201,7 @@ impl JobStore {
         forget: &[ArtifactName],
         durable: bool,
     ) -> Result<u64, StoreError> {
-        let expected: u64 = artifacts
-            .iter()
-            .map(|new| new.frontier.memory_bytes())
-            .sum();
+        let expected: u64 = artifacts.iter().map(|new| new.content.memory_bytes()).sum();
         let unsynced = self.unsynced_bytes.fetch_add(expected, Ordering::Relaxed) + expected;
         let durable = durable || unsynced >= SYNC_EVERY_BYTES;
         let written = self.commit(durable, |table| {
@@ -215,7 +212,7 @@ impl JobStore {
             for new in artifacts {
                 remove(table, new.name)?;
                 // One at a time: packed bytes are memory that nobody accounts for.
-                let packed = Packed::new(&new.frontier);
+                let packed = new.content.packed();
                 for (k, body) in packed.bytes.chunks(BODY_BYTES).enumerate() {
                     let key = key_of(CHUNK, new.name, Some(k as u32));
                     table.insert(&key[..], &frame(&key, self.hash, body)[..])?;

@@ -2,11 +2,12 @@
 //! how the engine is called; it decides nothing about when or where.
 
 mod expand;
+pub mod keep;
 mod smallest;
 mod words;
 
 use crate::artifacts::fetch::Inputs;
-use crate::artifacts::{Artifacts, Need, Place};
+use crate::artifacts::{Artifacts, Content, Need, Place};
 use crate::compute::Compute;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
@@ -22,6 +23,8 @@ pub struct Work {
     pub task: Task,
     pub engine: Arc<dyn Compute>,
     pub inputs: Inputs,
+    /// What `inputs` holds, as the lease lists it.
+    pub wanted: Vec<Input>,
     /// The seen states' buffer may be used up.
     pub consume: bool,
 }
@@ -63,6 +66,16 @@ pub fn wanted(
     Ok(wanted)
 }
 
+/// The inputs that must be in memory before the task can start. What is to be copied and lies on this
+/// worker's disk already need not.
+pub fn to_be_gathered(artifacts: &Artifacts, task: &Task, wanted: &[Input]) -> Vec<Input> {
+    let on_disk = |input: &Input| matches!(artifacts.place(input.name, input.digest), Place::Disk);
+    match task {
+        Task::Copy { .. } => wanted.iter().filter(|i| !on_disk(i)).cloned().collect(),
+        _ => wanted.to_vec(),
+    }
+}
+
 /// What the task needs beyond what is in memory, and what it needs in all (without tables), in bytes.
 pub fn need(
     engine: &dyn Compute,
@@ -76,9 +89,9 @@ pub fn need(
     };
     let mut held = 0;
     for input in wanted {
-        let estimated = engine.geometry(input.name.shard).memory_bytes(input.count);
+        let estimated = Content::estimated_bytes(engine, input.name, input.count);
         let bytes = match artifacts.place(input.name, input.digest) {
-            Place::Memory(frontier) => frontier.memory_bytes(),
+            Place::Memory(content) => content.memory_bytes(),
             _ => {
                 need.incoming += estimated;
                 estimated
@@ -121,7 +134,9 @@ pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
             shard,
             limit,
         } => smallest::run(&work, level, shard, limit),
-        Task::Copy { .. } | Task::Pack { .. } => Err(Failure::Other("not known here".into())),
+        Task::Copy { .. } | Task::Pack { .. } => {
+            Err(Failure::Other("this task ends on the disk".into()))
+        }
         Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
     }));
     let result = ran.unwrap_or_else(|panic| {

@@ -10,12 +10,13 @@ use crate::compute::{Compute, Loader};
 use crate::delay::Delay;
 use crate::error::StartError;
 use crate::exec::Work;
+use crate::exec::keep::Keep;
 use crate::gauges::{Gauges, process_memory_bytes};
 use crate::identity::Identity;
-use crate::session::{Action, Event, Exit, LeaseId, Session};
+use crate::session::{Action, Event, Exit, LeaseId, Session, is_for_the_disk};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
-use antipode_proto::message::{FromWorker, ToWorker};
+use antipode_proto::message::{FromWorker, Input, ToWorker};
 use antipode_solver_core::job::Task;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -28,8 +29,11 @@ use tokio::task::JoinSet;
 
 /// How often the session is told that time passes.
 const TICK: Duration = Duration::from_millis(200);
-/// How long the end waits for disks and for what computes although nobody wants it any more.
+/// How long the end waits for disks, and within one process with the coordinator for what computes
+/// although nobody wants it any more.
 const END: Duration = Duration::from_secs(30);
+/// The same for what nobody waits for: it dies with the process.
+const HURRY: Duration = Duration::from_millis(500);
 
 /// What the rest of the process tells the loop.
 pub enum Happened {
@@ -51,6 +55,8 @@ pub struct Parts {
     pub gauges: Arc<Gauges>,
     pub loader: Loader,
     pub delay: Option<Delay>,
+    /// How long the end may take; `None` within one process with the coordinator.
+    pub grace: Option<Duration>,
 }
 
 /// A lease that is being prepared.
@@ -58,6 +64,7 @@ pub struct Ready {
     pub job: JobId,
     pub task: Task,
     pub engine: Arc<dyn Compute>,
+    pub wanted: Vec<Input>,
     pub consume: bool,
 }
 
@@ -82,7 +89,8 @@ pub struct Driver {
 struct Threads {
     compute: thread_mpsc::Sender<(LeaseId, Work)>,
     chores: thread_mpsc::Sender<Chore>,
-    handles: [JoinHandle<()>; 2],
+    computing: JoinHandle<()>,
+    keeping: JoinHandle<()>,
 }
 
 impl Driver {
@@ -97,9 +105,10 @@ impl Driver {
         if let Some(member) = &parts.identity.member {
             gatherer.set_me(member.worker);
         }
+        let grace = parts.grace;
         let driver = Driver {
             parts,
-            session: Session::new(Instant::now()),
+            session: Session::new(Instant::now(), grace),
             gatherer: Arc::new(gatherer),
             preparing: HashMap::new(),
             ready: HashMap::new(),
@@ -128,7 +137,16 @@ impl Driver {
             let event = tokio::select! {
                 Some(happened) = happened.recv() => self.happened(happened),
                 heard = self.connection.hear() => match heard {
-                    Ok(Heard::Message(message)) => Some(self.message(message)),
+                    Ok(Heard::Message(message)) => {
+                        if message == ToWorker::Shutdown {
+                            // What is computed is to be reported first.
+                            while let Ok(before) = happened.try_recv() {
+                                let event = self.happened(before);
+                                self.queue.extend(event);
+                            }
+                        }
+                        Some(self.message(message))
+                    }
                     Ok(Heard::Connected) => Some(Event::Connected),
                     Ok(Heard::Disconnected) => Some(Event::Disconnected),
                     Ok(Heard::Over) => break Ok(Exit::Done),
@@ -153,9 +171,16 @@ impl Driver {
                 Err(error) => break Err(error),
             }
         };
-        self.end(threads).await;
+        self.end(threads, matches!(outcome, Ok(Exit::Overdue)))
+            .await;
         match outcome? {
             Exit::Done => Ok(()),
+            Exit::Overdue => {
+                tracing::warn!(
+                    "the grace time is over; what is not on disk by now is computed again"
+                );
+                Ok(())
+            }
             Exit::Refused { reason } => Err(StartError::Refused { reason }),
         }
     }
@@ -178,7 +203,8 @@ impl Driver {
         Ok(Threads {
             compute,
             chores,
-            handles: [computing, keeping],
+            computing,
+            keeping,
         })
     }
 
@@ -301,6 +327,9 @@ impl Driver {
             Action::Persist { names } => {
                 let _ = threads.chores.send(Chore::Persist { names });
             }
+            Action::PersistAll { until } => {
+                let _ = threads.chores.send(Chore::PersistAll { until });
+            }
             Action::Release { names } => self.parts.artifacts.release(&names),
             Action::Close { job, keep } => {
                 let _ = threads.chores.send(Chore::Close { job, keep });
@@ -348,41 +377,54 @@ impl Driver {
             job,
             task,
             engine,
+            wanted,
             consume,
         } = ready;
         if self.parts.artifacts.has_old_copies(job) {
             let wanted = self.session.wanted();
             self.parts.artifacts.drop_old_copies(job, &wanted);
         }
-        let _ = threads.compute.send((
-            lease,
-            Work {
-                job,
-                task,
-                engine,
-                inputs,
-                consume,
-            },
-        ));
+        let work = Work {
+            job,
+            task,
+            engine,
+            inputs,
+            wanted,
+            consume,
+        };
+        if is_for_the_disk(&work.task) {
+            let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));
+        } else {
+            let _ = threads.compute.send((lease, work));
+        }
     }
 
-    /// Lets the last words out, and waits for what uses the disk.
-    async fn end(mut self, threads: Threads) {
+    /// Lets the last words out, and waits for what uses the disk. `overdue`: no longer than a moment.
+    async fn end(mut self, threads: Threads, overdue: bool) {
         self.preparations.shutdown().await;
         self.connection.finish().await;
         let Threads {
             compute,
             chores,
-            handles,
+            computing,
+            keeping,
         } = threads;
         drop((compute, chores));
-        let all = self.parts.beside.run(move || {
-            for handle in handles {
-                let _ = handle.join();
+        let embedded = self.parts.grace.is_none();
+        let ends = [
+            (keeping, if overdue { HURRY } else { END }),
+            (computing, if embedded { END } else { HURRY }),
+        ];
+        for (thread, patience) in ends {
+            let (over, ended) = tokio::sync::oneshot::channel();
+            // Not one of the threads beside: they may be what is being waited for.
+            let waiting = std::thread::Builder::new().spawn(move || {
+                let _ = thread.join();
+                let _ = over.send(());
+            });
+            if waiting.is_ok() && tokio::time::timeout(patience, ended).await.is_err() {
+                tracing::warn!("a task or a write is left behind unfinished");
             }
-        });
-        if tokio::time::timeout(END, all).await.is_err() {
-            tracing::warn!("a task still computes; it is left behind");
         }
     }
 }

@@ -23,9 +23,9 @@ use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Runs a worker until `shutdown` resolves (it then finishes the tasks it is computing and says that
-/// it leaves), until the coordinator ends it, or, in one process with the coordinator, until the
-/// link ends. Needs a tokio runtime with several threads. Everything that can be wrong at the start
+/// Runs a worker until `shutdown` resolves (it then drains: hands over what the coordinator still wants,
+/// see [`Config::grace`]), until the coordinator ends it, or, in one process with the coordinator,
+/// until the link ends. Needs a tokio runtime with several threads. Everything that can be wrong at the start
 /// is found before the coordinator hears of the worker.
 pub async fn run(
     config: Config,
@@ -89,6 +89,7 @@ pub(crate) async fn run_with(
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),
+        grace: matches!(config.coordinator, Source::Address(_)).then_some(config.grace),
     };
     let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
     driver.run(happened, lost, shutdown).await?;

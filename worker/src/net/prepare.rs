@@ -48,7 +48,8 @@ impl Driver {
         let engine = artifacts
             .engine(order.job)
             .ok_or_else(|| Failure::Other(format!("job {} is not open", order.job)))?;
-        let wanted = exec::wanted(&*engine, order.job, &order.task, &order.inputs)?;
+        let all_wanted = exec::wanted(&*engine, order.job, &order.task, &order.inputs)?;
+        let wanted = exec::to_be_gathered(&artifacts, &order.task, &all_wanted);
         let (need, all) = exec::need(&*engine, &artifacts, (&order.task, order.consume), &wanted);
         let (allowed, tables) = artifacts.budget_and_tables();
         if tables + all > allowed {
@@ -61,6 +62,7 @@ impl Driver {
             job: order.job,
             task: order.task.clone(),
             engine: engine.clone(),
+            wanted: all_wanted,
             consume: order.consume,
         };
         self.preparing.insert(order.lease, ready);

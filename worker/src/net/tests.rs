@@ -12,6 +12,7 @@ use antipode_proto::message::{
 };
 use antipode_solver_core::engine::{Digest, EngineError, KernelChoice, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -51,19 +52,26 @@ impl Running {
     }
 }
 
-/// Stops workers; their players hear them leave, and hang up as a coordinator does.
+/// Stops workers; their players need nothing more of them, and hang up as a coordinator does.
 async fn leave<const N: usize>(running: [Running; N], players: Vec<Player>) {
-    let hear = async {
-        for mut player in players {
-            assert!(matches!(player.hear().await, FromWorker::Leaving { .. }));
+    // Which worker is whose is chance, so all are stopped before any is heard.
+    let tasks = running.map(|running| {
+        let _ = running.stop.send(());
+        running.task
+    });
+    for mut player in players {
+        player.say(ToWorker::Shutdown);
+        loop {
+            match player.hear().await {
+                FromWorker::Draining { .. } => {}
+                FromWorker::Leaving { .. } => break,
+                other => panic!("{other:?}"),
+            }
         }
-    };
-    let stop = async {
-        for running in running {
-            running.stop().await.unwrap();
-        }
-    };
-    tokio::join!(hear, stop);
+    }
+    for task in tasks {
+        ended(task).await.unwrap();
+    }
 }
 
 async fn ended(task: JoinHandle<Outcome>) -> Outcome {
@@ -406,6 +414,159 @@ async fn an_input_that_nobody_gives_is_named_with_who_was_tried() {
         other => panic!("{other:?}"),
     }
     running.stop().await.unwrap();
+}
+
+/// The lease of a copy.
+fn copy_lease(script: &mut Script, name: ArtifactName) -> ToWorker {
+    let ArtifactName {
+        job,
+        level,
+        shard,
+        kind,
+    } = name;
+    ToWorker::Lease {
+        job,
+        task: Task::Copy { kind, level, shard },
+        attempt: script.attempt(),
+        inputs: vec![script.input(name)],
+        consume: false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_are_durable_and_are_held_as_its_own_from_then_on() {
+    for directed in [false, true] {
+        let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
+        let definition = definition(8, directed);
+        let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+        let (running, mut script) =
+            two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+        for level in 1..=6 {
+            script.level(level).await;
+        }
+        // Everything of the last level, own and foreign, is to be at the second worker.
+        let names: Vec<ArtifactName> = script
+            .known
+            .iter()
+            .filter(|(name, (count, _))| name.level == 6 && *count > 0)
+            .map(|(name, _)| *name)
+            .collect();
+        assert!(names.iter().any(|name| script.holders[name] == [0]));
+        assert!(names.iter().any(|name| script.holders[name] == [1]));
+        for &name in &names {
+            let lease = copy_lease(&mut script, name);
+            script.players[1].say(lease);
+        }
+        for _ in &names {
+            let (task, output, _) = script.players[1].done().await;
+            assert!(matches!(task, Task::Copy { .. }));
+            assert_eq!(output, TaskOutput::Copied);
+        }
+        // Neither level 0 nor an empty set needs a disk.
+        let root = frontier_name(0, 0);
+        script.known.insert(root, (1, Digest(1)));
+        let lease = copy_lease(&mut script, root);
+        script.players[1].say(lease);
+        assert_eq!(script.players[1].done().await.1, TaskOutput::Copied);
+        // It ends without any word: what it answered is on its disk.
+        let Script { known, players, .. } = script;
+        let [first, second] = running;
+        first.task.abort();
+        second.task.abort();
+        let _ = (first.task.await, second.task.await);
+        drop(players);
+        // Who registered first is chance.
+        let copies = [&one, &two]
+            .into_iter()
+            .find(|d| d.path().join("jobs").exists());
+        let copies = copies.expect("copies on a disk").path();
+        loop {
+            // The threads of the aborted worker let go of the folder a little later.
+            let running = start(config(
+                copies,
+                Source::Address(exchange.address.to_string()),
+            ));
+            let next = tokio::time::timeout(Duration::from_secs(2), exchange.links.recv()).await;
+            if let Ok(Some(link)) = next {
+                let mut player = Player::welcome(link, 2, &definition).await;
+                player.persist(vec![frontier_name(0, 0)]).await;
+                let held: Vec<_> = player
+                    .registration
+                    .held
+                    .iter()
+                    .filter(|held| held.durable)
+                    .map(|held| (held.name, (held.count, held.digest)))
+                    .collect();
+                let wanted: Vec<_> = names.iter().map(|name| (*name, known[name])).collect();
+                assert_eq!(held, wanted, "directed {directed}");
+                leave([running], vec![player]).await;
+                break;
+            }
+            running.task.abort();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_without_a_coordinator_stores_what_it_made_before_it_ends() {
+    let data = tempdir().unwrap();
+    let definition = definition(8, false);
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let address = exchange.address;
+    let running = start(config(data.path(), Source::Address(address.to_string())));
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    let mut script = Script::new(&definition, vec![player]);
+    for level in 1..=4 {
+        script.level(level).await;
+    }
+    let Script { known, players, .. } = script;
+    drop(players);
+    exchange.stop().await;
+    running.stop().await.unwrap();
+    let mut exchange = Exchange::start(address).await;
+    let running = start(config(data.path(), Source::Address(address.to_string())));
+    let mut player = Player::welcome(exchange.next().await, 4, &definition).await;
+    player.persist(vec![frontier_name(0, 0)]).await;
+    let held: BTreeMap<_, _> = player
+        .registration
+        .held
+        .iter()
+        .filter(|held| held.durable)
+        .map(|held| (held.name, (held.count, held.digest)))
+        .collect();
+    assert_eq!(held, known);
+    leave([running], vec![player]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinator_that_says_nothing_does_not_hold_it_beyond_the_grace_time() {
+    let data = tempdir().unwrap();
+    let definition = definition(8, false);
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let grace = Duration::from_millis(600);
+    let running = start(Config {
+        grace,
+        ..config(data.path(), Source::Address(exchange.address.to_string()))
+    });
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    let mut script = Script::new(&definition, vec![player]);
+    script.level(1).await;
+    let asked = std::time::Instant::now();
+    let _ = running.stop.send(());
+    let player = &mut script.players[0];
+    assert!(matches!(player.hear().await, FromWorker::Draining { .. }));
+    let mut durable = 0;
+    loop {
+        match player.hear().await {
+            FromWorker::Durable { names, .. } => durable += names.len(),
+            FromWorker::Leaving { .. } => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(durable, script.known.len());
+    drop(script);
+    ended(running.task).await.unwrap();
+    assert!(asked.elapsed() >= grace / 2 && asked.elapsed() < LONG / 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

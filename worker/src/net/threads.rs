@@ -1,10 +1,12 @@
 //! Two threads with a queue each: one computes, one task after the other, in the pool; one loads
-//! engines, makes artifacts durable and closes jobs, in the order in which it is told.
+//! engines, makes artifacts durable, ends the tasks that are about that, and closes jobs, in the
+//! order in which it is told.
 
 use super::driver::Happened;
 use crate::artifacts::Artifacts;
 use crate::compute::Loader;
 use crate::error::StartError;
+use crate::exec::keep::{self, Keep};
 use crate::exec::{self, Work};
 use crate::session::{Event, LeaseId};
 use antipode_ids::JobId;
@@ -30,7 +32,17 @@ pub enum Chore {
     Persist {
         names: Vec<ArtifactName>,
     },
+    /// Make durable what only this worker holds, the newest first, while there is time.
+    PersistAll {
+        until: Instant,
+    },
+    Keep(Keep),
 }
+
+/// Tasks that are ended with one commit.
+const KEPT_AT_ONCE: usize = 64;
+/// Artifacts that are stored between two looks at the clock.
+const STORED_AT_ONCE: usize = 16;
 
 /// A thread, and how it is told what to do.
 type Started<T> = Result<(mpsc::Sender<T>, JoinHandle<()>), StartError>;
@@ -73,8 +85,29 @@ pub fn housekeeping(
 ) -> Started<Chore> {
     let (sender, receiver) = mpsc::channel();
     let thread = spawn("housekeeping", move || {
-        for chore in receiver {
+        let mut next = None;
+        while let Some(chore) = next.take().or_else(|| receiver.recv().ok()) {
             match chore {
+                Chore::Keep(first) => {
+                    let mut tasks = vec![first];
+                    while next.is_none() && tasks.len() < KEPT_AT_ONCE {
+                        match receiver.try_recv() {
+                            Ok(Chore::Keep(task)) => tasks.push(task),
+                            Ok(other) => next = Some(other),
+                            Err(_) => break,
+                        }
+                    }
+                    keep(tasks, &artifacts, &events);
+                }
+                Chore::PersistAll { until } => {
+                    for names in artifacts.volatile().chunks(STORED_AT_ONCE) {
+                        if Instant::now() >= until {
+                            break;
+                        }
+                        persist(&artifacts, names, &events);
+                    }
+                    let _ = events.send(Happened::Event(Event::Stored));
+                }
                 Chore::Close { job, keep } => artifacts.close_job(job, keep),
                 Chore::Persist { names } => persist(&artifacts, &names, &events),
                 Chore::Load { job, definition } => {
@@ -94,6 +127,21 @@ pub fn housekeeping(
         }
     })?;
     Ok((sender, thread))
+}
+
+fn keep(tasks: Vec<Keep>, artifacts: &Artifacts, events: &UnboundedSender<Happened>) {
+    let start = Instant::now();
+    for kept in keep::run(tasks, artifacts) {
+        artifacts.unreserve(kept.lease.0);
+        let event = Event::Computed {
+            lease: kept.lease,
+            result: kept.result,
+            engine_time: start.elapsed(),
+            fetched_bytes: kept.fetched_bytes,
+            lost: Vec::new(),
+        };
+        let _ = events.send(Happened::Event(event));
+    }
 }
 
 fn persist(artifacts: &Artifacts, names: &[ArtifactName], events: &UnboundedSender<Happened>) {

@@ -26,6 +26,7 @@ impl Session {
                         .into_iter()
                         .map(Action::Send),
                 );
+                self.say_again_that_it_drains(actions);
             }
             ToWorker::Refused { reason } => {
                 self.exited = true;
@@ -108,7 +109,8 @@ impl Session {
                 }
                 actions.push(Action::Close { job, keep });
             }
-            ToWorker::Drain | ToWorker::Shutdown => self.draining = true,
+            ToWorker::Drain => self.drain(now, "the coordinator asked it to end", actions),
+            ToWorker::Shutdown => self.shut_down(actions),
         }
     }
 

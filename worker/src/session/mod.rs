@@ -6,16 +6,23 @@
 //! lease:       Waiting --> Preparing --> Ready --> Computing --> (Done or Failed is said)
 //!                 ^            |
 //!                 +--Crowded<--+   memory was short: again when another task is over
+//! end:         Staying --> Draining --Shutdown--> (Leaving is said)
+//!                             |                         ^
+//!                             +--grace--> Storing ------+
 //! ```
 //!
 //! Invariants:
 //! - A task that has begun to compute is reported, once, with the attempt of its latest lease.
-//! - At most `COMPUTING` leases compute and at most `AHEAD` more are prepared; the lowest level,
-//!   then the lowest shard, goes first.
+//! - Tasks that compute and tasks that only bring something to disk have a lane each. In a lane a
+//!   few leases are at work and a few more are prepared; the lowest level, then the lowest shard,
+//!   goes first.
 //! - What has to be said while the coordinator is away is said after the next `Welcome`.
+//! - A worker that drains forgets the leases that were waiting, and is told by the coordinator what
+//!   is still wanted of it. It never ends with a result that could be said and was not.
 //! - Without contact for the lease time minus a margin nothing is started any more: the leases
 //!   belong to others by then. What runs goes on; its result is kept.
 
+mod departure;
 mod hear;
 mod lease;
 mod schedule;
@@ -24,6 +31,7 @@ use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_proto::message::{ArtifactName, Failure, FromWorker, Input, ToWorker};
 use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
+use departure::Departure;
 use lease::{Key, Lease, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,6 +103,8 @@ pub enum Event {
         memory_bytes: u64,
         peak_memory_bytes: u64,
     },
+    /// All that was held only in memory is on disk, as far as the disk took it.
+    Stored,
     /// The user wants the worker to end.
     Drain,
 }
@@ -137,6 +147,10 @@ pub enum Action {
     Persist {
         names: Vec<ArtifactName>,
     },
+    /// Bring what was made here to disk, until this time at most; answered by `Stored`.
+    PersistAll {
+        until: Instant,
+    },
     Release {
         names: Vec<ArtifactName>,
     },
@@ -153,6 +167,8 @@ pub enum Action {
 pub enum Exit {
     /// It was asked to.
     Done,
+    /// It was asked to, and the grace time is over while the disk still works.
+    Overdue,
     /// The coordinator does not want it.
     Refused { reason: String },
 }
@@ -190,7 +206,9 @@ pub struct Session {
     next_lease: u64,
     /// Computing leases of closed jobs: their results are of no use.
     orphans: Vec<LeaseId>,
-    draining: bool,
+    departure: Departure,
+    /// From the wish that the worker ends to its end; `None`: it ends as soon as nothing computes.
+    grace: Option<Duration>,
     exited: bool,
     /// Lease time of the latest `Welcome`.
     lease_time: Duration,
@@ -203,7 +221,9 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(now: Instant) -> Session {
+    /// `grace`: how long the end may take, once it is wished for. `None` within one process with the
+    /// coordinator: the worker then ends as soon as nothing computes any more.
+    pub fn new(now: Instant, grace: Option<Duration>) -> Session {
         Session {
             connection: Connection::Away,
             outbox: Vec::new(),
@@ -212,7 +232,8 @@ impl Session {
             keys: BTreeMap::new(),
             next_lease: 0,
             orphans: Vec::new(),
-            draining: false,
+            departure: Departure::Staying,
+            grace,
             exited: false,
             lease_time: Duration::MAX,
             contact_at: now,
@@ -232,7 +253,7 @@ impl Session {
         self.mark_time(now);
         self.absorb(now, event, &mut actions);
         self.schedule(now, &mut actions);
-        self.finish(&mut actions);
+        self.depart(now, &mut actions);
         actions
     }
 
@@ -268,7 +289,10 @@ impl Session {
                     .collect();
                 actions.push(Action::Register { running });
             }
-            Event::Disconnected => self.connection = Connection::Away,
+            Event::Disconnected => {
+                self.connection = Connection::Away;
+                self.left_alone(now);
+            }
             Event::Message(message) => self.hear(now, message, actions),
             Event::Leased {
                 job,
@@ -325,7 +349,8 @@ impl Session {
             } => {
                 self.tick(now, memory_bytes, peak_memory_bytes, actions);
             }
-            Event::Drain => self.draining = true,
+            Event::Stored => self.stored(actions),
+            Event::Drain => self.drain(now, "a signal asked it to end", actions),
         }
     }
 
@@ -385,6 +410,11 @@ impl Session {
             self.uncrowd();
         }
     }
+}
+
+/// Does the task end on the disk and not in the engine?
+pub fn is_for_the_disk(task: &Task) -> bool {
+    matches!(task, Task::Copy { .. } | Task::Pack { .. })
 }
 
 /// Level and shard that a task is sorted by.

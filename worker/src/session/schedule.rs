@@ -1,15 +1,23 @@
-//! What is begun when: by time, by order, by memory; and when the worker is through.
+//! What is begun when: by time, by order, by memory.
 
 use super::lease::Stage;
-use super::{Action, Connection, Engine, Exit, Job, LeaseId, Session};
+use super::{Action, Connection, Engine, Job, Session, is_for_the_disk};
 use antipode_proto::message::FromWorker;
 use std::time::{Duration, Instant};
 
-/// Tasks handed to the compute thread at once: one runs, one stands by, so that it never waits for
-/// this state machine.
-const COMPUTING: usize = 2;
-/// Tasks whose inputs are brought together beforehand.
+/// Tasks handed on at once. To the compute thread: one runs, one stands by, so that it never waits for
+/// this state machine. To the disk: as many as it may take in one commit.
+const AT_WORK: [usize; 2] = [2, 16];
+/// Tasks of a lane whose inputs are brought together beforehand.
 const AHEAD: usize = 4;
+
+/// How many leases of one kind are where.
+#[derive(Default)]
+struct Lane {
+    at_work: usize,
+    ahead: usize,
+}
+
 impl Session {
     /// While the connection stands there is contact: it dies by itself when the other end does.
     /// But a process that stood still (stopped, swapped out, suspended) first hears what was said
@@ -50,7 +58,7 @@ impl Session {
 
     /// May a lease be started now?
     pub(super) fn may_start(&self, now: Instant) -> bool {
-        if self.draining || now < self.resume_at {
+        if !self.departure.may_start() || now < self.resume_at {
             return false;
         }
         let limit = self.lease_time.saturating_sub(margin(self.lease_time));
@@ -61,28 +69,34 @@ impl Session {
         if !self.may_start(now) {
             return;
         }
-        let count = |stages: &[Stage]| {
-            self.leases
-                .values()
-                .filter(|l| stages.contains(&l.stage))
-                .count()
-        };
-        let mut computing = count(&[Stage::Computing]) + self.orphans.len();
-        let mut ahead = count(&[Stage::Preparing, Stage::Ready]);
+        let mut lanes = [Lane::default(), Lane::default()];
+        lanes[0].at_work = self.orphans.len();
+        for lease in self.leases.values() {
+            let lane = &mut lanes[usize::from(is_for_the_disk(&lease.task))];
+            match lease.stage {
+                Stage::Computing => lane.at_work += 1,
+                Stage::Preparing | Stage::Ready => lane.ahead += 1,
+                Stage::Waiting | Stage::Crowded => {}
+            }
+        }
         for (key, lease) in &mut self.leases {
-            if computing < COMPUTING && lease.stage == Stage::Ready {
+            let k = usize::from(is_for_the_disk(&lease.task));
+            if lanes[k].at_work < AT_WORK[k] && lease.stage == Stage::Ready {
                 lease.stage = Stage::Computing;
-                computing += 1;
-                ahead -= 1;
+                lanes[k].at_work += 1;
+                lanes[k].ahead -= 1;
                 actions.push(Action::Compute { lease: key.lease });
             }
         }
         for (key, lease) in &mut self.leases {
-            if ahead >= AHEAD {
+            let alone = lanes.iter().all(|lane| lane.at_work + lane.ahead == 0);
+            // What is crowded out keeps its place in the line: smaller tasks behind it must not take
+            // the memory it waits for.
+            if lease.stage == Stage::Crowded && !alone {
                 break;
             }
-            let alone = computing + ahead == 0;
-            let turn = lease.stage == Stage::Waiting || (lease.stage == Stage::Crowded && alone);
+            let lane = &mut lanes[usize::from(is_for_the_disk(&lease.task))];
+            let turn = matches!(lease.stage, Stage::Waiting | Stage::Crowded);
             let loaded = matches!(
                 self.jobs.get(&lease.job),
                 Some(Job {
@@ -90,16 +104,11 @@ impl Session {
                     ..
                 })
             );
-            if !turn || !loaded {
-                // What is crowded out keeps its place in the line: smaller tasks behind it must not
-                // take the memory it waits for.
-                if lease.stage == Stage::Crowded {
-                    break;
-                }
+            if !turn || !loaded || lane.ahead >= AHEAD {
                 continue;
             }
             lease.stage = Stage::Preparing;
-            ahead += 1;
+            lane.ahead += 1;
             actions.push(Action::Prepare {
                 lease: key.lease,
                 job: lease.job,
@@ -109,29 +118,6 @@ impl Session {
                 alone,
             });
         }
-    }
-
-    /// Ends a draining worker as soon as nothing computes any more.
-    pub(super) fn finish(&mut self, actions: &mut Vec<Action>) {
-        let computing = self
-            .leases
-            .values()
-            .any(|lease| lease.stage == Stage::Computing);
-        if !self.draining || computing || !self.orphans.is_empty() {
-            return;
-        }
-        let leases: Vec<LeaseId> = self.keys.keys().copied().collect();
-        leases
-            .into_iter()
-            .for_each(|lease| self.forget(lease, actions));
-        self.say(
-            FromWorker::Leaving {
-                reason: "the worker was asked to end".into(),
-            },
-            actions,
-        );
-        self.exited = true;
-        actions.push(Action::Exit(Exit::Done));
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{JOB, definition, frontier_name};
+use antipode_proto::message::ArtifactKind;
 use antipode_solver_core::engine::{Certificate, Digest};
 
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -13,16 +14,24 @@ struct Play {
 impl Play {
     /// A worker that is registered and has a job open.
     fn begun() -> Play {
-        let mut play = Play::new();
+        Play::begun_with_grace(None)
+    }
+
+    fn begun_with_grace(grace: Option<Duration>) -> Play {
+        let mut play = Play::with_grace(grace);
         play.connect();
         play.open();
         play
     }
 
     fn new() -> Play {
+        Play::with_grace(None)
+    }
+
+    fn with_grace(grace: Option<Duration>) -> Play {
         let now = Instant::now();
         Play {
-            session: Session::new(now),
+            session: Session::new(now, grace),
             now,
         }
     }
@@ -479,6 +488,196 @@ fn draining_finishes_what_runs_and_says_that_it_leaves() {
         "{actions:?}"
     );
     assert_eq!(play.tick(HEARTBEAT), vec![], "and then it is silent");
+}
+
+const GRACE: Duration = Duration::from_secs(30);
+
+fn copy_task(level: Level, shard: u32) -> Task {
+    let shard = ShardId(shard);
+    Task::Copy {
+        kind: ArtifactKind::Frontier,
+        level,
+        shard,
+    }
+}
+
+fn copy_leased(level: Level, shard: u32, counter: u64) -> Event {
+    match leased(level, shard, counter) {
+        Event::Leased {
+            job,
+            attempt,
+            inputs,
+            consume,
+            known,
+            ..
+        } => Event::Leased {
+            job,
+            task: copy_task(level, shard),
+            attempt,
+            inputs,
+            consume,
+            known,
+        },
+        other => other,
+    }
+}
+
+fn has_draining(actions: &[Action]) -> bool {
+    said(actions)
+        .iter()
+        .any(|message| matches!(message, FromWorker::Draining { .. }))
+}
+
+#[test]
+fn a_daemon_that_drains_does_what_is_still_wanted_until_it_is_told_to_end() {
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    let computing_one = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared {
+        lease: computing_one,
+    });
+    let waiting = prepared(&play.lease(2, 1, 2))[0].0;
+    play.step(copy_leased(2, 3, 3));
+    let actions = play.step(Event::Drain);
+    assert_eq!(
+        actions,
+        vec![
+            Action::Forget { lease: waiting },
+            Action::Send(FromWorker::Draining {
+                reason: "a signal asked it to end".into()
+            })
+        ],
+        "the copy stays"
+    );
+    assert_eq!(play.step(Event::Drain), vec![], "it is said once");
+    // The connection breaks: the new one is told what is still at work, and that it drains.
+    play.step(Event::Disconnected);
+    let actions = play.connect();
+    let Action::Register { running } = &actions[0] else {
+        panic!("{actions:?}")
+    };
+    let tasks: Vec<&Task> = running.iter().map(|(_, task, _)| task).collect();
+    assert_eq!(tasks, [&task(2, 0), &copy_task(2, 3)]);
+    assert!(has_draining(&actions), "{actions:?}");
+    // What is leased from now on is wanted, and obeyed.
+    assert_eq!(prepared(&play.lease(3, 5, 4)).len(), 1);
+    let names = vec![frontier_name(1, 0)];
+    assert_eq!(
+        play.step(Event::Message(ToWorker::Persist {
+            names: names.clone()
+        })),
+        vec![Action::Persist { names }]
+    );
+    let actions = play.computed(computing_one);
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Done { .. }]),
+        "{actions:?}"
+    );
+    let actions = play.step(Event::Message(ToWorker::Shutdown));
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Leaving { .. }]),
+        "{actions:?}"
+    );
+    assert_eq!(actions.last(), Some(&Action::Exit(Exit::Done)));
+}
+
+#[test]
+fn the_coordinator_can_ask_for_the_same() {
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    let actions = play.step(Event::Message(ToWorker::Drain));
+    assert!(has_draining(&actions), "{actions:?}");
+    let actions = play.step(Event::Message(ToWorker::Shutdown));
+    assert_eq!(actions.last(), Some(&Action::Exit(Exit::Done)));
+}
+
+#[test]
+fn within_the_grace_time_it_stores_what_nobody_fetched_and_leaves() {
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared { lease });
+    let begun = play.now;
+    play.step(Event::Drain);
+    let stores = |actions: &[Action]| {
+        let store =
+            |a: &Action| matches!(a, Action::PersistAll { until } if *until == begun + GRACE);
+        actions.iter().any(store)
+    };
+    assert!(!stores(&play.tick(GRACE / 2)));
+    assert!(stores(&play.tick(GRACE / 4)), "though something computes");
+    assert_eq!(
+        prepared(&play.lease(3, 5, 4)),
+        [],
+        "nothing is begun any more"
+    );
+    let mut slow = play;
+    let actions = slow.step(Event::Stored);
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Leaving { .. }]),
+        "{actions:?}"
+    );
+    assert_eq!(actions.last(), Some(&Action::Exit(Exit::Done)));
+}
+
+#[test]
+fn a_disk_that_is_too_slow_does_not_hold_it_beyond_the_grace_time() {
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    play.step(Event::Drain);
+    play.tick(GRACE * 3 / 4);
+    let actions = play.tick(GRACE / 4);
+    assert_eq!(actions.last(), Some(&Action::Exit(Exit::Overdue)));
+}
+
+#[test]
+fn without_a_coordinator_it_finishes_what_computes_and_stores_everything() {
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    play.step(Event::Prepared { lease });
+    play.step(copy_leased(2, 3, 3));
+    play.step(Event::Disconnected);
+    assert_eq!(play.step(Event::Drain), vec![]);
+    let until = play.now + GRACE;
+    assert_eq!(play.computed(lease), vec![Action::PersistAll { until }]);
+    let actions = play.step(Event::Stored);
+    assert_eq!(actions.last(), Some(&Action::Exit(Exit::Done)));
+}
+
+#[test]
+fn a_coordinator_that_goes_away_meanwhile_is_waited_for_but_not_long() {
+    let stores = |actions: &[Action]| {
+        let store = |a: &Action| matches!(a, Action::PersistAll { .. });
+        actions.iter().any(store)
+    };
+    let mut play = Play::begun_with_grace(Some(GRACE));
+    play.step(Event::Drain);
+    play.step(Event::Disconnected);
+    assert!(!stores(&play.tick(GRACE / 20)));
+    assert!(has_draining(&play.connect()), "it came back");
+    assert!(!stores(&play.tick(GRACE / 5)));
+    play.step(Event::Disconnected);
+    assert!(stores(&play.tick(GRACE / 5)));
+}
+
+#[test]
+fn copies_have_a_lane_of_their_own() {
+    let mut play = Play::begun();
+    for shard in 0..6 {
+        play.lease(2, shard, shard.into());
+    }
+    for shard in 0..6 {
+        play.step(copy_leased(1, shard, 10 + u64::from(shard)));
+    }
+    let count = |play: &Play, stage: Stage, copies: bool| {
+        let of = |lease: &&Lease| lease.stage == stage && is_for_the_disk(&lease.task) == copies;
+        play.session.leases.values().filter(of).count()
+    };
+    assert_eq!(count(&play, Stage::Preparing, false), 4);
+    assert_eq!(count(&play, Stage::Preparing, true), 4);
+    for lease in 0..12 {
+        play.step(Event::Prepared {
+            lease: LeaseId(lease),
+        });
+    }
+    assert_eq!(count(&play, Stage::Computing, false), 2);
+    assert_eq!(count(&play, Stage::Computing, true), 6);
 }
 
 #[test]
