@@ -9,6 +9,7 @@
 pub mod bridge;
 mod client;
 mod config;
+mod disk;
 mod error;
 mod prepare;
 mod rpc;

@@ -25,16 +25,29 @@ impl Coordinator {
         if there {
             self.order(worker, Order::Drain, out);
         }
-        let reply = if there { Reply::Told } else { Reply::NoSuchWorker { worker } };
+        let reply = if there {
+            Reply::Told
+        } else {
+            Reply::NoSuchWorker { worker }
+        };
         out.push(Effect::Reply { request, reply });
     }
 
     /// The worker says that it is to end. It gives back what it has not begun.
-    pub(crate) fn begin_drain(&mut self, now: Now, id: WorkerId, reason: String, out: &mut Vec<Effect>) {
+    pub(crate) fn begin_drain(
+        &mut self,
+        now: Now,
+        id: WorkerId,
+        reason: String,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(worker) = self.workers.get_mut(&id).filter(|w| w.draining.is_none()) else {
             return;
         };
-        worker.record.history.push(now.unix, format!("it drains: {reason}"));
+        worker
+            .record
+            .history
+            .push(now.unix, format!("it drains: {reason}"));
         worker.draining = Some(Drain {
             reason,
             ..Drain::default()
@@ -72,7 +85,9 @@ impl Coordinator {
                     continue;
                 }
                 let durable_here = |artifact: Artifact| {
-                    job.bfs.holders(artifact).is_some_and(|h| h.is_durable_at(id))
+                    job.bfs
+                        .holders(artifact)
+                        .is_some_and(|h| h.is_durable_at(id))
                 };
                 for artifact in job.bfs.only_at(id, &others) {
                     if others.is_empty() && durable_here(artifact) {

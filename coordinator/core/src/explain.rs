@@ -43,9 +43,17 @@ impl Coordinator {
         if job.is_running() {
             lines.extend(self.present(now, job));
         }
-        lines.extend(job.progress.disputes.iter().map(|d| format!("alarm: {}", d.describe())));
+        lines.extend(
+            job.progress
+                .disputes
+                .iter()
+                .map(|d| format!("alarm: {}", d.describe())),
+        );
         let limit = self.config.crash_limit;
-        let troubled = job.troubles.keys().chain(job.progress.crashes.iter().map(|(key, _)| key));
+        let troubled = job
+            .troubles
+            .keys()
+            .chain(job.progress.crashes.iter().map(|(key, _)| key));
         for key in troubled.collect::<std::collections::BTreeSet<_>>() {
             if let Some(reason) = job.set_aside(*key, limit) {
                 lines.push(format!("{key} is set aside: {reason}"));
@@ -76,9 +84,11 @@ impl Coordinator {
         let mut lines = Vec::new();
         match cell.result {
             Some(result) => {
-                let by = result.by.map_or("without a task: all its sources are empty".into(), |by| {
-                    format!("by {}", self.name(by))
-                });
+                let by = result
+                    .by
+                    .map_or("without a task: all its sources are empty".into(), |by| {
+                        format!("by {}", self.name(by))
+                    });
                 lines.push(format!(
                     "its result is {} states, digest {}, {by}",
                     result.count, result.digest
@@ -94,15 +104,20 @@ impl Coordinator {
             ));
         } else if cell.wanted {
             lines.push(if cell.result.is_some() {
-                "it is to be computed again: a copy of its frontier is needed, and nobody has one".into()
+                "it is to be computed again: a copy of its frontier is needed, and nobody has one"
+                    .into()
             } else {
                 "it is to be computed next in its shard".to_string()
             });
             for input in job.bfs.graph().inputs(level, shard) {
                 match job.bfs.lack(input) {
                     Lack::Nothing => {}
-                    Lack::Result => lines.push(format!("it waits for the {input}, not computed yet")),
-                    Lack::Copy => lines.push(format!("it waits for the {input}: no worker has a copy")),
+                    Lack::Result => {
+                        lines.push(format!("it waits for the {input}, not computed yet"))
+                    }
+                    Lack::Copy => {
+                        lines.push(format!("it waits for the {input}: no worker has a copy"))
+                    }
                 }
             }
         }
@@ -134,7 +149,12 @@ impl Coordinator {
             lines.push(format!("alarm: {}", dispute.describe()));
         }
         let name = key.to_string();
-        let mine = job.progress.history.iter().filter(|i| i.what.contains(&name)).cloned();
+        let mine = job
+            .progress
+            .history
+            .iter()
+            .filter(|i| i.what.contains(&name))
+            .cloned();
         Some(Explanation {
             now: lines,
             history: mine.collect(),
@@ -162,7 +182,11 @@ impl Coordinator {
                 .take(4)
                 .map(|(job, key)| format!("job {job}, {key}"))
                 .collect();
-            lines.push(format!("it has {} tasks: {}", worker.leases.len(), some.join("; ")));
+            lines.push(format!(
+                "it has {} tasks: {}",
+                worker.leases.len(),
+                some.join("; ")
+            ));
         }
         if let Some(free) = worker.disk.free_bytes {
             lines.push(format!("{free} bytes are free on its disk"));
@@ -193,9 +217,13 @@ impl Coordinator {
             job.bfs.complete()
         ));
         let redone = job.bfs.rows().iter().flat_map(|row| &row.cells);
-        let redone = redone.filter(|cell| cell.wanted && cell.result.is_some()).count();
+        let redone = redone
+            .filter(|cell| cell.wanted && cell.result.is_some())
+            .count();
         if redone > 0 {
-            lines.push(format!("{redone} results are computed again, because copies were lost"));
+            lines.push(format!(
+                "{redone} results are computed again, because copies were lost"
+            ));
         }
         if let Some(missing) = job.bfs.writing().missing() {
             lines.push(format!(
@@ -240,7 +268,9 @@ impl Coordinator {
             return format!("{leases} tasks are being computed");
         }
         if self.lasting().next().is_none() {
-            let conditions = self.live().map(|(_, w)| format!("{}: {}", w.name(), w.condition()));
+            let conditions = self
+                .live()
+                .map(|(_, w)| format!("{}: {}", w.name(), w.condition()));
             let conditions: Vec<String> = conditions.collect();
             return format!("no worker takes tasks ({})", conditions.join("; "));
         }

@@ -93,7 +93,9 @@ impl Coordinator {
             job.progress.antipodes = job.bfs.finals().antipodes().to_vec();
             let packed = job.bfs.packed().iter().enumerate();
             let packed = packed.filter_map(|(shard, packed)| Some((shard as u32, packed.result?)));
-            job.progress.packed = packed.map(|(shard, (count, digest))| (shard, count, digest)).collect();
+            job.progress.packed = packed
+                .map(|(shard, (count, digest))| (shard, count, digest))
+                .collect();
             return self.end_job(now, id, Phase::Finished, out);
         }
         let nobody = self.live().next().is_none();
@@ -136,7 +138,12 @@ impl Coordinator {
         {
             return None;
         }
-        let held: Vec<&str> = job.progress.workers.values().map(|p| p.name.as_str()).collect();
+        let held: Vec<&str> = job
+            .progress
+            .workers
+            .values()
+            .map(|p| p.name.as_str())
+            .collect();
         Some(format!(
             "everything that was stored of it is gone: the checkpoint at level {level} and all frontiers were held by {}; start that worker on its old --data, or begin anew with --fresh",
             held.join(", ")
@@ -146,7 +153,11 @@ impl Coordinator {
     /// Can nothing go on, because of tasks that nobody may have?
     fn is_stuck(&self, now: Now, id: JobId) -> Option<Phase> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        let writing = job.bfs.writing().missing().is_some_and(|missing| !missing.is_empty());
+        let writing = job
+            .bfs
+            .writing()
+            .missing()
+            .is_some_and(|missing| !missing.is_empty());
         if self.works_for(id) || writing {
             return None;
         }
@@ -171,7 +182,11 @@ impl Coordinator {
             }
         }
         let (first, count) = (aside.first()?, aside.len());
-        let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+        let more = if count > 1 {
+            format!(" (and {} more)", count - 1)
+        } else {
+            String::new()
+        };
         Some(Phase::Incomplete {
             reason: format!(
                 "{count} tasks cannot be done, all others that do not need them are: {first}{more}"
@@ -201,8 +216,13 @@ impl Coordinator {
         job.stop_clock(now);
         job.progress.phase = phase;
         job.stalled = None;
-        let in_memory = job.bfs.copies().into_iter().filter(|&(_, _, durable)| !durable);
-        let persist: Vec<(WorkerId, Artifact)> = in_memory.map(|(a, worker, _)| (worker, a)).collect();
+        let in_memory = job
+            .bfs
+            .copies()
+            .into_iter()
+            .filter(|&(_, _, durable)| !durable);
+        let persist: Vec<(WorkerId, Artifact)> =
+            in_memory.map(|(a, worker, _)| (worker, a)).collect();
         out.push(Effect::Persist(job.progress_record(id, now, true)));
         let pausing = std::mem::take(&mut job.pausing);
         for (worker, artifacts) in by_worker(persist) {
@@ -292,7 +312,9 @@ impl Coordinator {
         let keep = phase == Phase::Finished && job.keeps_artifacts();
         job.progress.levels = job.levels();
         if let Phase::Failed { reason, .. } = &phase {
-            job.progress.history.push(now.unix, format!("the job failed: {reason}"));
+            job.progress
+                .history
+                .push(now.unix, format!("the job failed: {reason}"));
         }
         job.stop_clock(now);
         job.progress.phase = phase;
@@ -305,7 +327,9 @@ impl Coordinator {
             // Packed distances stand for the frontiers.
             let spare = job.bfs.copies().into_iter();
             let spare = spare.filter(|&(artifact, _, _)| job.bfs.is_spare_at_end(artifact));
-            news.released = spare.map(|(artifact, worker, _)| (worker, artifact)).collect();
+            news.released = spare
+                .map(|(artifact, worker, _)| (worker, artifact))
+                .collect();
             job.bfs.close_keeping();
         } else {
             news.released.clear();

@@ -104,12 +104,19 @@ impl Coordinator {
             let mut leases = w.leases.values();
             leases.any(|(job, key)| {
                 let job = self.jobs.get(job);
-                job.and_then(|job| job.crashes(*key)).is_some_and(|c| c.is_solo())
+                job.and_then(|job| job.crashes(*key))
+                    .is_some_and(|c| c.is_solo())
             })
         };
-        let troubled = self.jobs.values().any(|job| !job.progress.crashes.is_empty());
+        let troubled = self
+            .jobs
+            .values()
+            .any(|job| !job.progress.crashes.is_empty());
         let solo = if troubled {
-            self.lasting().filter(|(_, w)| is_solo(w)).map(|(id, _)| id).collect()
+            self.lasting()
+                .filter(|(_, w)| is_solo(w))
+                .map(|(id, _)| id)
+                .collect()
         } else {
             BTreeSet::new()
         };
@@ -126,7 +133,11 @@ impl Coordinator {
             return;
         };
         let open = job.is_running() || job.is_database();
-        let due = if open { job.bfs.copies_due() } else { Vec::new() };
+        let due = if open {
+            job.bfs.copies_due()
+        } else {
+            Vec::new()
+        };
         let mut wanted = due;
         let draining: Vec<WorkerId> = self
             .live()
@@ -141,10 +152,8 @@ impl Coordinator {
                 wanted.extend(idle.map(|artifact| (artifact, 1)));
             }
         }
-        let mut load: BTreeMap<WorkerId, usize> = self
-            .lasting()
-            .map(|(id, w)| (id, w.leases.len()))
-            .collect();
+        let mut load: BTreeMap<WorkerId, usize> =
+            self.lasting().map(|(id, w)| (id, w.leases.len())).collect();
         let mut granted = Vec::new();
         for (artifact, copies) in wanted {
             let holds = |worker: &WorkerId| {
@@ -299,12 +308,19 @@ fn choose(job: &Job, key: TaskKey, room: &Room) -> Result<WorkerId, Obstacle> {
     };
     let if_room = |worker: WorkerId| {
         let fits = room.has_room(worker, solo);
-        if fits { Ok(worker) } else { Err(Obstacle::Later) }
+        if fits {
+            Ok(worker)
+        } else {
+            Err(Obstacle::Later)
+        }
     };
     let there = room.load.contains_key(&owner);
     if !avoided(owner) && !claims(owner) {
         // An owner that is away for a moment is waited for; one that can take nothing is not.
-        let stuck = room.workers.get(&owner).is_some_and(|w| w.is_live() && !w.may_take_work());
+        let stuck = room
+            .workers
+            .get(&owner)
+            .is_some_and(|w| w.is_live() && !w.may_take_work());
         if there || !stuck {
             return if_room(owner);
         }

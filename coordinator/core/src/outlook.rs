@@ -125,7 +125,8 @@ fn why(bfs: &Bfs, level: Level, shard: u32) -> String {
         return "it is being computed again".into();
     };
     let waiting = bfs.graph().dependents(lost).find(|&(level, shard)| {
-        bfs.cell(level, shard).is_some_and(|cell| cell.wanted && cell.lease.is_none())
+        bfs.cell(level, shard)
+            .is_some_and(|cell| cell.wanted && cell.lease.is_none())
     });
     match waiting {
         Some((level, shard)) => {

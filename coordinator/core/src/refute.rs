@@ -33,7 +33,10 @@ impl Coordinator {
         let Ok(mut bfs) = Bfs::new(&job.record) else {
             return;
         };
-        let kept = job.bfs.task_results().filter(|&(l, s, _)| !gone.contains(&(l, s)));
+        let kept = job
+            .bfs
+            .task_results()
+            .filter(|&(l, s, _)| !gone.contains(&(l, s)));
         let lowest = gone.first().map_or(Level::MAX, |&(level, _)| level);
         let checkpoint = job.progress.checkpoint.filter(|&level| level < lowest);
         bfs.restore(kept.collect(), checkpoint, &[]);
@@ -42,7 +45,11 @@ impl Coordinator {
         let leases: Vec<(WorkerId, _, TaskKey)> = self
             .workers
             .iter()
-            .flat_map(|(&worker, w)| w.leases.iter().map(move |(&a, &(of, key))| (worker, a, of, key)))
+            .flat_map(|(&worker, w)| {
+                w.leases
+                    .iter()
+                    .map(move |(&a, &(of, key))| (worker, a, of, key))
+            })
             .filter(|&(_, _, of, _)| of == id)
             .map(|(worker, attempt, _, key)| (worker, attempt, key))
             .collect();
@@ -126,7 +133,8 @@ impl Coordinator {
 /// The cells and all with a result that were computed from them.
 fn closure(bfs: &Bfs, wrong: Cells) -> Cells {
     let has_result = |&(level, shard): &(Level, u32)| {
-        bfs.cell(level, shard).is_some_and(|cell| cell.result.is_some())
+        bfs.cell(level, shard)
+            .is_some_and(|cell| cell.result.is_some())
     };
     let mut open: Cells = wrong.into_iter().filter(has_result).collect();
     let mut gone = Cells::new();

@@ -1,8 +1,8 @@
 //! What workers report: answers, failures, what is on disk and what is lost.
 
 use crate::artifact::Artifact;
-use crate::effect::{Change, Effect, Order};
 use crate::dispute::{Claim, Dispute};
+use crate::effect::{Change, Effect, Order};
 use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
 use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
@@ -112,13 +112,7 @@ impl Coordinator {
         }
     }
 
-    fn lost(
-        &mut self,
-        now: Now,
-        id: WorkerId,
-        artifacts: Vec<(JobId, Artifact)>,
-        reason: &str,
-    ) {
+    fn lost(&mut self, now: Now, id: WorkerId, artifacts: Vec<(JobId, Artifact)>, reason: &str) {
         let name = self.name(id);
         let mut counted: BTreeMap<JobId, (usize, Artifact)> = BTreeMap::new();
         for (job_id, artifact) in artifacts {
@@ -270,9 +264,12 @@ impl Coordinator {
         let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
             return;
         };
-        let same = |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
+        let same =
+            |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
         let lease = job.bfs.lease(key);
-        if first.is_some_and(|first| !same(&first)) || (first.is_none() && job.dispute(key).is_some()) {
+        if first.is_some_and(|first| !same(&first))
+            || (first.is_none() && job.dispute(key).is_some())
+        {
             return self.disputed(now, about, (level, shard), result, out);
         }
         let again = mutants::has(Mutant::CountTwice);
@@ -369,7 +366,10 @@ impl Coordinator {
         for worker in wrong {
             if let Some(worker) = self.workers.get_mut(worker) {
                 let reason = "it gave a wrong answer; check its memory and processor".to_string();
-                worker.record.history.push(now.unix, format!("quarantined: {reason}"));
+                worker
+                    .record
+                    .history
+                    .push(now.unix, format!("quarantined: {reason}"));
                 worker.quarantined = Some(reason);
             }
         }
@@ -481,12 +481,19 @@ impl Coordinator {
         worker.failures.insert((about.job, key));
         if worker.failures.len() >= MAX_FAILING_TASKS && others && worker.quarantined.is_none() {
             let reason = format!("{MAX_FAILING_TASKS} tasks in a row failed there");
-            worker.record.history.push(now.unix, format!("quarantined: {reason}"));
+            worker
+                .record
+                .history
+                .push(now.unix, format!("quarantined: {reason}"));
             worker.quarantined = Some(reason);
             // What failed there only may work elsewhere.
             let failed = std::mem::take(&mut worker.failures);
             for (job, key) in failed {
-                if let Some(trouble) = self.jobs.get_mut(&job).and_then(|j| j.troubles.get_mut(&key)) {
+                if let Some(trouble) = self
+                    .jobs
+                    .get_mut(&job)
+                    .and_then(|j| j.troubles.get_mut(&key))
+                {
                     trouble.failures = 0;
                 }
             }

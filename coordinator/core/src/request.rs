@@ -17,7 +17,11 @@ impl Coordinator {
             definition,
             roots,
         } = submission;
-        if let Some(reason) = self.disk_full.clone().filter(|_| !self.keys.contains_key(&key)) {
+        if let Some(reason) = self
+            .disk_full
+            .clone()
+            .filter(|_| !self.keys.contains_key(&key))
+        {
             let reply = Reply::NotNow { reason };
             out.push(Effect::Reply { request, reply });
             return;

@@ -112,7 +112,10 @@ impl Coordinator {
             leases: BTreeMap::new(),
             tasks_done: before.as_ref().map_or(0, |w| w.tasks_done),
             peak_memory_bytes: before.as_ref().map_or(0, |w| w.peak_memory_bytes),
-            draining: before.as_ref().filter(|_| same_start).and_then(|w| w.draining.clone()),
+            draining: before
+                .as_ref()
+                .filter(|_| same_start)
+                .and_then(|w| w.draining.clone()),
             disk: before.as_ref().map(|w| w.disk.clone()).unwrap_or_default(),
             failures: BTreeSet::new(),
             quarantined: None,
@@ -141,7 +144,11 @@ impl Coordinator {
         self.take_up_leases(id, old_leases, registration.running, out);
         for job in without_copies {
             // What was gone has come back.
-            if self.jobs.get(&job).is_some_and(|job| job.bfs.has_any_copy()) {
+            if self
+                .jobs
+                .get(&job)
+                .is_some_and(|job| job.bfs.has_any_copy())
+            {
                 self.go_on(now, job, out);
             }
         }
@@ -180,11 +187,12 @@ impl Coordinator {
                 .cell(artifact.level, artifact.shard)
                 .is_some_and(|c| c.result.is_none())
                 && !job.is_database()
-                && job.dispute(TaskKey::Expand {
-                    level: artifact.level,
-                    shard: artifact.shard,
-                })
-                .is_none();
+                && job
+                    .dispute(TaskKey::Expand {
+                        level: artifact.level,
+                        shard: artifact.shard,
+                    })
+                    .is_none();
             if unknown && artifact.kind == ArtifactKind::Frontier && artifact.level > 0 {
                 let result = ExpandResult {
                     count: copy.count,
@@ -286,7 +294,10 @@ impl Coordinator {
             return;
         };
         worker.record.left = true;
-        worker.record.history.push(now.unix, Cause::Left.to_string());
+        worker
+            .record
+            .history
+            .push(now.unix, Cause::Left.to_string());
         let record = worker.record.clone();
         out.push(Effect::Persist(Record::Worker {
             worker: id,
@@ -331,7 +342,9 @@ impl Coordinator {
             job.opened.remove(&id);
             let leases = lost_leases.get(job_id).copied().unwrap_or(0);
             if !job.progress.phase.is_final() && (copies > 0 || leases > 0) {
-                let what = format!("worker {name} was lost with {copies} artifacts and {leases} leases: {cause}");
+                let what = format!(
+                    "worker {name} was lost with {copies} artifacts and {leases} leases: {cause}"
+                );
                 job.progress.history.push(now.unix, what);
             }
         }
@@ -380,7 +393,11 @@ impl Coordinator {
                 job.progress.crashes.len() - 1
             });
             let crashes = &mut job.progress.crashes[at].1;
-            *(if alone { &mut crashes.alone } else { &mut crashes.together }) += 1;
+            *(if alone {
+                &mut crashes.alone
+            } else {
+                &mut crashes.together
+            }) += 1;
             (crashes.last, crashes.at) = (cause, now.unix);
             let crashes = *crashes;
             if alone {
@@ -390,7 +407,8 @@ impl Coordinator {
                 );
                 job.progress.history.push(now.unix, what);
                 if crashes.alone == crash_limit {
-                    let what = format!("{key} is set aside: it ended its worker {crash_limit} times");
+                    let what =
+                        format!("{key} is set aside: it ended its worker {crash_limit} times");
                     job.progress.history.push(now.unix, what);
                 }
             }
@@ -412,7 +430,10 @@ impl Coordinator {
                 "it ended {} times in a row without finishing a task",
                 worker.record.crashes_in_a_row
             );
-            worker.record.history.push(now.unix, format!("quarantined: {reason}"));
+            worker
+                .record
+                .history
+                .push(now.unix, format!("quarantined: {reason}"));
             worker.quarantined = Some(reason);
         }
     }

@@ -45,7 +45,9 @@ impl Config {
     /// On how many disks a checkpoint is to be, with so many workers there.
     pub(crate) fn places(&self, workers: usize) -> u32 {
         let wanted = 1 + self.replicas.unwrap_or(1);
-        wanted.min(u32::try_from(workers).unwrap_or(u32::MAX)).max(1)
+        wanted
+            .min(u32::try_from(workers).unwrap_or(u32::MAX))
+            .max(1)
     }
 }
 
@@ -418,10 +420,7 @@ impl Worker {
 
     /// Connected, and fit for tasks.
     pub(crate) fn may_take_work(&self) -> bool {
-        self.is_live()
-            && self.draining.is_none()
-            && self.quarantined.is_none()
-            && !self.disk.full
+        self.is_live() && self.draining.is_none() && self.quarantined.is_none() && !self.disk.full
     }
 
     /// What keeps it from getting tasks, in words; empty: nothing does.

@@ -14,6 +14,7 @@ impl Coordinator {
                 self.start_checkpoints(now);
                 self.touch_all();
             }
+            Event::Noted { what } => self.history.push(now.unix, what),
             Event::Submit(submission) => self.submit(now, *submission, &mut out),
             Event::Cancel { request, job } => self.cancel(now, request, job, &mut out),
             Event::Pause { request, job } => self.pause(now, request, job, &mut out),

@@ -557,10 +557,7 @@ impl Cluster {
             self.pause_asked = Some(request);
             self.step(Event::Pause { request, job });
         }
-        if self.phase(job).is_resting()
-            && self.pause_asked.is_none()
-            && self.rng.random_bool(0.5)
-        {
+        if self.phase(job).is_resting() && self.pause_asked.is_none() && self.rng.random_bool(0.5) {
             let request = self.request();
             self.step(Event::Resume {
                 request,

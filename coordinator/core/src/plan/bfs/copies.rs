@@ -107,9 +107,16 @@ impl Bfs {
     pub fn set_places(&mut self, places: u32) {
         self.places = places.max(1);
         if self.writing.lower_places(self.places) {
-            let missing: Vec<Artifact> =
-                self.writing.missing().into_iter().flatten().copied().collect();
-            missing.into_iter().for_each(|artifact| self.note_places(artifact));
+            let missing: Vec<Artifact> = self
+                .writing
+                .missing()
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
+            missing
+                .into_iter()
+                .for_each(|artifact| self.note_places(artifact));
         }
         for shard in 0..self.graph.shards() as u32 {
             self.note_packed(shard);

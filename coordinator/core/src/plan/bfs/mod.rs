@@ -371,7 +371,11 @@ impl Bfs {
     pub fn copies(&self) -> Vec<(Artifact, WorkerId, bool)> {
         let mut copies = Vec::new();
         let mut note = |artifact, holders: &Holders| {
-            copies.extend(holders.iter().map(|(worker, durable)| (artifact, worker, durable)));
+            copies.extend(
+                holders
+                    .iter()
+                    .map(|(worker, durable)| (artifact, worker, durable)),
+            );
         };
         for (level, row) in self.rows.iter().enumerate() {
             for (shard, cell) in row.cells.iter().enumerate() {

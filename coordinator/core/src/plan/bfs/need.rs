@@ -207,7 +207,10 @@ impl Bfs {
         if kind == ArtifactKind::Frontier {
             // Examples of antipodes come from the last level, which shows only at the end.
             let may_be_last = self.antipodes > 0 && self.end.is_none() && level >= self.deepest;
-            if self.is_kept(artifact.shard) || may_be_last || self.end.is_some_and(|end| end.last == level) {
+            if self.is_kept(artifact.shard)
+                || may_be_last
+                || self.end.is_some_and(|end| end.last == level)
+            {
                 return false;
             }
         }

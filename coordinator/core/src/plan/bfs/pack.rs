@@ -27,7 +27,10 @@ impl Bfs {
     }
 
     fn states_of(&self, shard: u32) -> u64 {
-        let cells = self.rows.iter().filter_map(|row| row.cells.get(shard as usize));
+        let cells = self
+            .rows
+            .iter()
+            .filter_map(|row| row.cells.get(shard as usize));
         cells.filter_map(|cell| cell.result).map(|r| r.count).sum()
     }
 
@@ -130,7 +133,12 @@ impl Bfs {
             ));
         }
         packed.result = Some((count, digest));
-        _ = self.add_copy(Artifact::distances(last, shard), (count, digest), worker, true);
+        _ = self.add_copy(
+            Artifact::distances(last, shard),
+            (count, digest),
+            worker,
+            true,
+        );
         self.note_packed(shard);
         Ok(true)
     }
@@ -152,9 +160,7 @@ impl Bfs {
     pub fn is_spare_at_end(&self, artifact: Artifact) -> bool {
         match (artifact.kind, self.packs()) {
             (ArtifactKind::Distances, _) => false,
-            (ArtifactKind::Frontier, None) => {
-                self.end.is_none_or(|end| artifact.level > end.last)
-            }
+            (ArtifactKind::Frontier, None) => self.end.is_none_or(|end| artifact.level > end.last),
             (ArtifactKind::Visited, None) | (_, Some(_)) => true,
         }
     }
