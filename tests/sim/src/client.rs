@@ -7,7 +7,7 @@ use crate::plan::{ClientPlan, Op};
 use crate::sim::{Ev, Sim};
 use antipode_coordinator_core::record::{JobRecord, Phase};
 use antipode_coordinator_core::{Event, Reply, RequestId, Submission};
-use antipode_ids::JobId;
+use antipode_ids::{JobId, WorkerId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Without an answer a client asks again after this time.
@@ -21,6 +21,8 @@ pub struct Client {
     /// What it waits for an answer to, and which life of the coordinator was asked.
     pub open: Option<(Op, Option<u64>)>,
     pub cancelled: bool,
+    /// Its job was dropped.
+    pub forgotten: bool,
 }
 
 /// Who waits for a reply.
@@ -39,6 +41,7 @@ impl Desk {
             job: None,
             open: None,
             cancelled: false,
+            forgotten: false,
         };
         Desk {
             clients: plans.iter().enumerate().map(client).collect(),
@@ -98,7 +101,15 @@ impl Sim {
                 let other = |p: &Promise| !matches!(p, Promise::Paused { job: of, .. } if *of == job);
                 self.watch.promises.retain(other);
             }
-            Op::Submit | Op::Pause | Op::Nonsense => {}
+            Op::Forget => {
+                let other = |p: &Promise| match p {
+                    Promise::Submitted { job: of, .. }
+                    | Promise::Paused { job: of, .. }
+                    | Promise::Ended { job: of, .. } => *of != job,
+                };
+                self.watch.promises.retain(other);
+            }
+            Op::Submit | Op::Pause | Op::Drain | Op::Nonsense => {}
         }
         client.cancelled |= op == Op::Cancel;
         match op {
@@ -114,12 +125,18 @@ impl Sim {
                 }))
             }
             Op::Pause => Event::Pause { request, job },
+            // Where disks were lost all may be gone: then it is to begin anew.
             Op::Resume => Event::Resume {
                 request,
                 job,
-                fresh: false,
+                fresh: self.is_calm && self.watch.lost_disks,
             },
             Op::Cancel => Event::Cancel { request, job },
+            Op::Forget => Event::Forget { request, job },
+            Op::Drain => {
+                let worker = WorkerId(1 + request.0 % 4);
+                Event::Drain { request, worker }
+            }
             Op::Nonsense => Event::Pause {
                 request,
                 job: JobId(99),
@@ -139,6 +156,16 @@ impl Sim {
         self.trace
             .add(self.now, format_args!("client {k} is told {reply:?} of {op:?}"));
         match (op, reply) {
+            (Op::Forget, Reply::Done { .. } | Reply::NoSuchJob { .. }) => client.forgotten = true,
+            (Op::Submit, Reply::Submitted { job, .. }) if client.forgotten => {
+                let number_again = client.job.is_some_and(|old| job <= old);
+                (client.job, client.forgotten, client.cancelled) = (Some(job), false, false);
+                let key = key(k);
+                self.watch.promises.push(Promise::Submitted { key, job });
+                if number_again {
+                    return self.fail(format!("the number of job {job} was given again"));
+                }
+            }
             (Op::Submit | Op::Again, Reply::Submitted { job, .. }) => {
                 let known = client.job.replace(job);
                 let key = if op == Op::Again { format!("again {k}") } else { key(k) };
@@ -216,7 +243,7 @@ impl Sim {
             let submitted = client.job.is_some();
             client
                 .script
-                .retain(|(_, op)| matches!(op, Op::Submit) || (submitted && *op == Op::Cancel));
+                .retain(|(_, op)| matches!(op, Op::Submit) || (submitted && matches!(op, Op::Cancel | Op::Forget)));
             let (job, idle) = (client.job, client.open.is_none());
             if idle && self.phase(job).is_some_and(|p| p.is_resting()) {
                 self.desk.clients[k].script.push_front((0, Op::Resume));

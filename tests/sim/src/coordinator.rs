@@ -45,7 +45,7 @@ pub struct Server {
     pub process: Option<Driver>,
     /// Where the next round ends the process.
     pub crash_at: Option<CrashPoint>,
-    /// Its disk has no room.
+    /// Its disk has less room than is kept in reserve.
     pub full: bool,
 }
 
@@ -68,8 +68,12 @@ pub struct Driver {
     flush_planned: bool,
     /// The commit beside the loop.
     flushing: Option<Vec<Record>>,
-    /// Effects that wait for a commit that does not succeed.
-    blocked: Option<Vec<Effect>>,
+    /// What must wait until a commit works again, because it promises what is not durable yet.
+    held_back: Vec<Effect>,
+    /// A commit failed and will be tried again.
+    retrying: bool,
+    /// What the core was told of the disk.
+    full: bool,
     connections: BTreeSet<ConnId>,
     pub frozen: bool,
     mailbox: Vec<Ev>,
@@ -141,7 +145,9 @@ impl Sim {
             pending: Vec::new(),
             flush_planned: false,
             flushing: None,
-            blocked: None,
+            held_back: Vec::new(),
+            retrying: false,
+            full: false,
             connections: BTreeSet::new(),
             frozen: false,
             mailbox: Vec::new(),
@@ -230,15 +236,26 @@ impl Sim {
     pub fn tick_coordinator(&mut self, life: u64) {
         let heartbeat = self.plan.config.heartbeat * MILLI;
         let next = self.coordinator.clock.span(heartbeat);
-        let Some(process) = self.driver(life, || Ev::Tick { life }) else {
+        if self.driver(life, || Ev::Tick { life }).is_none() {
             return;
-        };
-        let blocked = process.blocked.is_some();
-        self.after(next, Ev::Tick { life });
-        if !blocked {
-            let effects = self.core_step(Event::Tick);
-            self.perform_round(effects);
         }
+        self.after(next, Ev::Tick { life });
+        let mut effects = self.look_at_disk();
+        effects.extend(self.core_step(Event::Tick));
+        self.perform_round(effects);
+    }
+
+    fn look_at_disk(&mut self) -> Vec<Effect> {
+        let low = self.coordinator.full;
+        let Some(process) = self.coordinator.process.as_mut() else {
+            return Vec::new();
+        };
+        let full = low || process.retrying;
+        if std::mem::replace(&mut process.full, full) == full {
+            return Vec::new();
+        }
+        let full = full.then(|| "no room".to_string());
+        self.core_step(Event::Disk { full })
     }
 
     /// The loop takes what is queued.
@@ -247,9 +264,6 @@ impl Sim {
             return;
         };
         process.round_planned = false;
-        if process.blocked.is_some() {
-            return;
-        }
         let commands: Vec<Command> = process.inbox.drain(..).collect();
         let mut effects = Vec::new();
         if commands.len() > 1 {
@@ -325,13 +339,13 @@ impl Sim {
         effects
     }
 
-    /// First everything to the store, at once if any of it is urgent; then the others, in order.
+    /// First everything to the store, at once if any of it is urgent; then the others, in order. While the
+    /// store takes nothing they wait.
     fn perform_round(&mut self, effects: Vec<Effect>) {
         let early = self.is_mutant(SimMutant::AcknowledgeBeforePersist);
         let Some(process) = self.coordinator.process.as_mut() else {
             return;
         };
-        let mut others = Vec::new();
         let mut urgent = false;
         for effect in effects {
             match effect {
@@ -339,27 +353,22 @@ impl Sim {
                     urgent |= record.is_urgent();
                     process.pending.push(record);
                 }
-                other => others.push(other),
+                other => process.held_back.push(other),
             }
         }
         if early {
-            self.send_all(std::mem::take(&mut others));
+            self.send_all();
         }
-        if self.coordinator.process.is_none() {
+        let waits = self.coordinator.process.as_ref().is_none_or(|p| p.retrying);
+        if waits || (urgent && !self.commit()) {
             return;
         }
-        if urgent {
-            if !self.commit(&mut others) {
-                return;
-            }
-        } else {
-            self.plan_flush(FLUSH);
-        }
-        self.send_all(others);
+        self.plan_flush(FLUSH);
+        self.send_all();
     }
 
     /// Makes everything durable. False: the process has ended, or waits for room.
-    fn commit(&mut self, others: &mut Vec<Effect>) -> bool {
+    fn commit(&mut self) -> bool {
         match self.coordinator.crash_at {
             Some(CrashPoint::BeforeCommit) => {
                 self.tally.count("fault: coordinator ends before a commit");
@@ -379,24 +388,32 @@ impl Sim {
         // The commit beside the loop comes first.
         let mut records = process.flushing.take().unwrap_or_default();
         records.append(&mut process.pending);
-        if self.coordinator.ledger.commit(&records).is_err() {
-            self.tally.count("commit failed");
-            let Some(process) = self.coordinator.process.as_mut() else {
-                return false;
-            };
-            process.pending = records;
-            process.blocked = Some(std::mem::take(others));
-            let life = self.coordinator.life;
-            self.after(RETRY, Ev::Retry { life });
+        if !self.try_commit(records) {
             return false;
         }
-        self.committed(&records);
         if self.coordinator.crash_at == Some(CrashPoint::AfterCommit) {
             self.tally.count("fault: coordinator ends after a commit");
             self.crash_coordinator(false);
             return false;
         }
         true
+    }
+
+    /// What cannot be written is pending again, and tried again later.
+    fn try_commit(&mut self, mut records: Vec<Record>) -> bool {
+        if self.coordinator.ledger.commit(&records).is_ok() {
+            self.committed(&records);
+            return true;
+        }
+        self.tally.count("commit failed");
+        let life = self.coordinator.life;
+        if let Some(process) = self.coordinator.process.as_mut() {
+            records.append(&mut process.pending);
+            process.pending = records;
+            process.retrying = true;
+        }
+        self.after(RETRY, Ev::Retry { life });
+        false
     }
 
     /// A commit was made: does it say what is true?
@@ -413,17 +430,15 @@ impl Sim {
         }
     }
 
-    /// A commit that waited for room is tried again.
+    /// A commit that failed is tried again.
     pub fn retry_commit(&mut self, life: u64) {
         let Some(process) = self.driver(life, || Ev::Retry { life }) else {
             return;
         };
-        let Some(mut others) = process.blocked.take() else {
-            return;
-        };
-        if self.commit(&mut others) {
-            self.send_all(others);
-            self.after(0, Ev::Round { life });
+        process.retrying = false;
+        if self.commit() {
+            let effects = self.look_at_disk();
+            self.perform_round(effects);
         }
     }
 
@@ -444,7 +459,7 @@ impl Sim {
             return;
         };
         process.flush_planned = false;
-        if process.pending.is_empty() || process.flushing.is_some() || process.blocked.is_some() {
+        if process.pending.is_empty() || process.flushing.is_some() || process.retrying {
             return;
         }
         process.flushing = Some(std::mem::take(&mut process.pending));
@@ -455,24 +470,20 @@ impl Sim {
         let Some(process) = self.driver(life, || Ev::Flushed { life }) else {
             return;
         };
-        let Some(mut records) = process.flushing.take() else {
+        let Some(records) = process.flushing.take() else {
             return;
         };
-        if self.coordinator.ledger.commit(&records).is_ok() {
+        if self.try_commit(records) {
             self.tally.count("commit beside the loop");
-            self.committed(&records);
             self.plan_flush(FLUSH);
-            return;
         }
-        self.tally.count("commit failed");
-        if let Some(process) = self.coordinator.process.as_mut() {
-            records.append(&mut process.pending);
-            process.pending = records;
-        }
-        self.plan_flush(RETRY);
     }
 
-    fn send_all(&mut self, effects: Vec<Effect>) {
+    fn send_all(&mut self) {
+        let Some(process) = self.coordinator.process.as_mut() else {
+            return;
+        };
+        let effects = std::mem::take(&mut process.held_back);
         for (sent, effect) in effects.into_iter().enumerate() {
             if self.coordinator.crash_at == Some(CrashPoint::AmidSends(sent)) {
                 self.tally.count("fault: coordinator ends amid sends");

@@ -7,6 +7,7 @@ use crate::network::{ConnId, Node, Way, some_delay};
 use crate::plan::Fault;
 use crate::sim::{Ev, Sim};
 use antipode_ids::{Cause, Incarnation, WorkerId};
+use antipode_proto::message::{ArtifactName, FromWorker};
 use antipode_worker::session::Event;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -20,7 +21,7 @@ impl Sim {
     }
 
     /// How long something stays wrong.
-    fn a_while(&mut self) -> Micros {
+    pub fn a_while(&mut self) -> Micros {
         match self.rng.random_range(0..3) {
             0 => self.rng.random_range(20 * MILLI..300 * MILLI),
             1 => self.rng.random_range(300 * MILLI..2 * SECOND),
@@ -41,6 +42,7 @@ impl Sim {
                     return;
                 };
                 self.watch.harm_all();
+                self.watch.lost_disks = true;
                 let disk = self.new_disk();
                 self.workers[w].wipe(disk);
             }
@@ -60,8 +62,13 @@ impl Sim {
                 if !self.workers[w].is_frozen() {
                     self.say_to_session(w, life, Event::Drain);
                 }
-                let back = self.a_while();
-                self.after(back, Ev::StartWorker { w, anew: true });
+            }
+            Fault::WorkerRetracts => self.retract(),
+            Fault::TaskKills => {
+                self.tally.count("fault: a task kills its worker");
+                self.poison = Some((self.rng.random_range(1..6), self.rng.random_range(0..6)));
+                let span = self.rng.random_range(SECOND..8 * SECOND);
+                self.after(span, Ev::Antidote);
             }
             Fault::WorkerJoins => {
                 let w = self.add_worker(None);
@@ -164,8 +171,11 @@ impl Sim {
             }
             Fault::CoordinatorDiskFull => {
                 self.coordinator.full = true;
-                self.coordinator.ledger.set_full(true);
-                self.tally.count("fault: coordinator's disk full");
+                self.tally.count("fault: coordinator's disk nearly full");
+                if self.rng.random_bool(0.5) {
+                    self.coordinator.ledger.set_full(true);
+                    self.tally.count("fault: coordinator's disk full");
+                }
                 let span = self.a_while();
                 self.after(span, Ev::LedgerHasRoom);
             }
@@ -196,6 +206,28 @@ impl Sim {
                 self.coordinator.wall = self.rng.random_range(-900_000..1_000_000_000_000);
             }
         }
+    }
+
+    /// A worker takes back some of what it announced.
+    fn retract(&mut self) {
+        let Some(w) = self.some_worker() else { return };
+        let life = self.workers[w].life;
+        let Some(process) = self.process(w, life) else {
+            return;
+        };
+        let own = process.shelf.held();
+        let names: Vec<ArtifactName> = own.iter().map(|held| held.name).collect();
+        let some: Vec<ArtifactName> = names.choose_multiple(&mut self.rng, 3).copied().collect();
+        if some.is_empty() || self.workers[w].is_frozen() {
+            return;
+        }
+        self.tally.count("fault: worker retracts");
+        if let Some(process) = self.process(w, life) {
+            process.shelf.release(&some);
+        }
+        self.watch.harm(some.iter().copied());
+        let (names, reason) = (some, "a device failed its check".into());
+        self.say_up(w, FromWorker::Retract { names, reason });
     }
 
     /// Ends the process of some worker; it starts again after a while.
@@ -260,6 +292,7 @@ impl Sim {
     pub fn calm(&mut self) {
         self.note("calm", format_args!(""));
         self.is_calm = true;
+        self.poison = None;
         let due = self.network.calm(self.now);
         due.into_iter().for_each(|due| self.arrive(Some(due)));
         self.coordinator.crash_at = None;

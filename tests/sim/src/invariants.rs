@@ -52,6 +52,8 @@ pub struct Watch {
     /// Artifacts that a fault of a disk may have hit.
     harmed: BTreeSet<ArtifactName>,
     all_harmed: bool,
+    /// Whole disks are gone.
+    pub lost_disks: bool,
     /// The coordinator's own store was hit: what it tolerates to lose may be lost.
     pub ledger_harmed: bool,
 }
@@ -133,7 +135,8 @@ impl Watch {
             | Event::Resume { .. }
             | Event::Forget { .. }
             | Event::Drain { .. }
-            | Event::Disk { .. } => {}
+            | Event::Disk { .. }
+            | Event::Noted { .. } => {}
         }
         Before {
             leases,

@@ -31,6 +31,10 @@ pub enum Op {
     Pause,
     Resume,
     Cancel,
+    /// Drops a job that has ended.
+    Forget,
+    /// Asks some worker to end.
+    Drain,
     /// Pauses a job that does not exist.
     Nonsense,
 }
@@ -53,6 +57,8 @@ pub enum Fault {
     WorkerDiskLost,
     WorkerStopped,
     WorkerDrained,
+    WorkerRetracts,
+    TaskKills,
     WorkerJoins,
     ForeignWorker,
     TaskFails,
@@ -83,6 +89,8 @@ const FAULTS: &[Fault] = &[
     Fault::WorkerDiskLost,
     Fault::WorkerStopped,
     Fault::WorkerDrained,
+    Fault::WorkerRetracts,
+    Fault::TaskKills,
     Fault::WorkerJoins,
     Fault::ForeignWorker,
     Fault::TaskFails,
@@ -226,6 +234,12 @@ fn client(k: usize, toy: &Toy, lies: bool, rng: &mut StdRng) -> ClientPlan {
         if rng.random_bool(0.3) {
             later(rng, Op::Resume);
         }
+        if rng.random_bool(0.4) {
+            later(rng, Op::Forget);
+            later(rng, Op::Submit);
+        }
+    } else if rng.random_bool(0.1) {
+        later(rng, Op::Drain);
     } else if rng.random_bool(0.1) {
         later(rng, Op::Again);
     } else if rng.random_bool(0.05) {

@@ -1,6 +1,6 @@
 //! The simulation: one queue of events in true time, and nothing else that moves.
 
-use crate::client::Desk;
+use crate::client::{Client, Desk};
 use crate::clock::{Clock, MILLI, Micros, SECOND};
 use crate::coordinator::Server;
 use crate::disk::{Disk, ModelDisk};
@@ -66,6 +66,8 @@ pub enum Ev {
     StartCoordinator,
     ThawCoordinator,
     LedgerHasRoom,
+    /// No task kills its worker any more.
+    Antidote,
     Arrive {
         id: ConnId,
         way: Way,
@@ -159,6 +161,8 @@ pub struct Sim {
     pub is_calm: bool,
     /// How processes of workers end at present.
     pub cause_of_death: Cause,
+    /// Level and shard of a task that kills its worker.
+    pub poison: Option<(Level, u32)>,
     broken: Option<String>,
 }
 
@@ -211,6 +215,7 @@ impl Sim {
             steps: 0,
             is_calm: false,
             cause_of_death: Cause::Signal(9),
+            poison: None,
             broken: None,
             plan,
         };
@@ -348,8 +353,10 @@ impl Sim {
     }
 
     fn all_ended(&self) -> bool {
-        let ended = |job| self.phase(job).is_some_and(Phase::is_final);
-        self.desk.is_content() && self.desk.clients.iter().all(|c| ended(c.job))
+        let ended = |client: &Client| {
+            client.forgotten || self.phase(client.job).is_some_and(Phase::is_final)
+        };
+        self.desk.is_content() && self.desk.clients.iter().all(ended)
     }
 
     fn why_not_ended(&self) -> String {
@@ -377,6 +384,10 @@ impl Sim {
             return Err("no coordinator runs at the end".into());
         };
         for client in &self.desk.clients {
+            if let Some(job) = client.job.filter(|_| client.forgotten) {
+                self.nothing_is_left_behind(job, false)?;
+                continue;
+            }
             let Some((id, state)) = client.job.and_then(|id| Some((id, core.jobs().get(&id)?)))
             else {
                 return Err(format!("job {:?} is not there", client.job));
@@ -398,7 +409,7 @@ impl Sim {
 
     /// A finished job keeps what it was to keep; of all others nothing stays at those who are there.
     fn nothing_is_left_behind(&self, job: JobId, finished: bool) -> Verdict {
-        let keeps = |client: &&crate::client::Client| {
+        let keeps = |client: &&Client| {
             client.job == Some(job)
                 && client.record.definition.spec.keep == antipode_solver_core::job::Keep::Frontiers
         };
@@ -461,6 +472,7 @@ impl Sim {
             Ev::Retry { life } => self.retry_commit(life),
             Ev::StartCoordinator => self.start_coordinator(),
             Ev::ThawCoordinator => self.thaw_coordinator(),
+            Ev::Antidote => self.poison = None,
             Ev::LedgerHasRoom => {
                 self.coordinator.full = false;
                 self.coordinator.ledger.set_full(false);

@@ -56,6 +56,7 @@ pub fn core_event(event: &Event) -> &'static str {
         Event::Drain { .. } => "event: Drain",
         Event::Disk { full: Some(_) } => "event: Disk full",
         Event::Disk { full: None } => "event: Disk has room",
+        Event::Noted { .. } => "event: Noted",
         Event::Register { .. } => "event: Register",
         Event::Disconnected { .. } => "event: Disconnected",
         Event::Report { report, .. } => match report {

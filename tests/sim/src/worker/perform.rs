@@ -272,10 +272,11 @@ impl Sim {
             Action::Close { job, keep } => process.chores.push_back(Chore::Close { job, keep }),
             Action::Exit(exit) => {
                 self.workers[w].retired = true;
-                if let Exit::Refused { .. } = exit {
-                    self.tally.count("worker ends: refused");
-                }
                 self.end_worker(w);
+                if !matches!(exit, Exit::Refused { .. }) {
+                    let back = self.a_while();
+                    self.after(back, Ev::StartWorker { w, anew: true });
+                }
             }
         }
     }
@@ -306,7 +307,7 @@ impl Sim {
     }
 
     /// Into the connection, if there is one; what a broken one swallows, the session repeats.
-    fn say_up(&mut self, w: usize, message: FromWorker) {
+    pub fn say_up(&mut self, w: usize, message: FromWorker) {
         let Some(id) = self.workers[w].process.as_ref().and_then(|p| p.connection) else {
             return;
         };

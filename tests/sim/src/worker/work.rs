@@ -248,6 +248,15 @@ impl Sim {
         if self.is_put_off(w, life, || Ev::Computed { w, life }) {
             return;
         }
+        let killer = self.poison;
+        if let Some((_, ready, _)) = self.process(w, life).and_then(|p| p.computing.as_ref())
+            && matches!(&ready.task, Task::Expand { level, shard } if killer == Some((*level, shard.0)))
+        {
+            self.tally.count("a task killed its worker");
+            self.crash_worker(w, Some(0));
+            let back = self.rng.random_range(20 * MILLI..200 * MILLI);
+            return self.after(back, Ev::StartWorker { w, anew: false });
+        }
         let (lies, fails) = (self.workers[w].lies, self.workers[w].failures > 0);
         let Some(process) = self.process(w, life) else {
             return;
