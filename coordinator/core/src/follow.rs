@@ -126,7 +126,8 @@ impl Coordinator {
     /// Is all gone that a checkpoint promised to keep? Then the job says so and waits: it may come back.
     fn is_gone(&self, now: Now, id: JobId) -> Option<String> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        let level = job.progress.checkpoint?;
+        // Everybody makes level 0 by himself: it is never gone.
+        let level = job.progress.checkpoint.filter(|&level| level > 0)?;
         let expected = self.workers.values().any(|w| !w.is_live() && !w.rehomed);
         if job.progress.begins_anew
             || job.bfs.has_any_copy()

@@ -267,6 +267,12 @@ impl Coordinator {
         let same =
             |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
         let lease = job.bfs.lease(key);
+        let is_present = lease.is_some_and(|lease| lease.attempt == about.attempt);
+        if first.is_none() && job.progress.mistrusts && !is_present {
+            let artifacts = job.bfs.graph().outputs(level, shard).collect();
+            let job = about.job;
+            return self.order(about.from, Order::Release { job, artifacts }, out);
+        }
         if first.is_some_and(|first| !same(&first))
             || (first.is_none() && job.dispute(key).is_some())
         {

@@ -187,6 +187,7 @@ impl Coordinator {
                 .cell(artifact.level, artifact.shard)
                 .is_some_and(|c| c.result.is_none())
                 && !job.is_database()
+                && !job.progress.mistrusts
                 && job
                     .dispute(TaskKey::Expand {
                         level: artifact.level,

@@ -163,6 +163,11 @@ impl Watch {
                 Effect::Persist(Record::Refuted { job, cells }) => {
                     let back = cells.iter().map(|&(level, shard)| (*job, level, shard));
                     back.for_each(|cell| _ = self.counted.remove(&cell));
+                    // The checkpoint may rest on what was taken back.
+                    let other = |p: &Promise| {
+                        !matches!(p, Promise::Paused { job: of, .. } if of == job)
+                    };
+                    self.promises.retain(other);
                 }
                 Effect::Persist(Record::Result {
                     job,

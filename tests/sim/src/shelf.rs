@@ -194,6 +194,12 @@ impl Shelf {
         self.items.keys()
     }
 
+    /// Without copies from other workers.
+    pub fn own(&self) -> impl Iterator<Item = &ArtifactName> {
+        let own = self.items.iter().filter(|(_, item)| !item.fetched);
+        own.map(|(name, _)| name)
+    }
+
     pub fn item(&self, name: ArtifactName) -> Option<&Item> {
         self.items.get(&name)
     }

@@ -20,7 +20,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// From the end of all faults every job is over within this time.
@@ -29,6 +29,9 @@ const LIVENESS: Micros = 60 * SECOND;
 const REST: Micros = 2 * SECOND;
 /// Checks of everything at once.
 const REVIEW: Micros = 500 * MILLI;
+
+/// True time 0, the same in all runs of one process, so that their traces can be compared.
+static BASE: OnceLock<Instant> = OnceLock::new();
 
 /// What disks are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +204,7 @@ impl Sim {
             options,
             rng,
             now: 0,
-            base: Instant::now(),
+            base: *BASE.get_or_init(Instant::now),
             queue: BTreeMap::new(),
             number: 0,
             network: Network::default(),
@@ -421,7 +424,8 @@ impl Sim {
             else {
                 continue;
             };
-            if let Some(name) = process.shelf.names().find(|name| name.job == job) {
+            // Copies of others are nothing that the coordinator knows of.
+            if let Some(name) = process.shelf.own().find(|name| name.job == job) {
                 return Err(format!("{name:?} is left at worker {w}"));
             }
         }
