@@ -283,6 +283,11 @@ impl Sim {
             Command::Ask(_, event) => self.core_step(event),
             Command::Heard(id, message) => {
                 let connection = ConnectionId(id);
+                if matches!(message, FromWorker::Retract { .. })
+                    && let Some(connection) = self.network.connections.get(&id)
+                {
+                    self.watch.confessed.insert(connection.worker);
+                }
                 match bridge::heard(message, false) {
                     Heard::Register { registration, .. } => self.core_step(Event::Register {
                         connection,
@@ -330,7 +335,7 @@ impl Sim {
                 process.phases.insert(id, phase.clone());
             }
         }
-        let lies = self.plan.liar.is_some();
+        let lies = self.watch.lies;
         let verdict = check::all(&process.core).and_then(|()| {
             self.watch
                 .after_step(&process.core, &self.toys, about, &effects, lies)
@@ -362,6 +367,9 @@ impl Sim {
         let waits = self.coordinator.process.as_ref().is_none_or(|p| p.retrying);
         if waits || (urgent && !self.commit()) {
             return;
+        }
+        for w in std::mem::take(&mut self.watch.confessed) {
+            self.watch.undisclosed.remove(&w);
         }
         self.plan_flush(FLUSH);
         self.send_all();
@@ -539,6 +547,7 @@ impl Sim {
         }
         self.coordinator.ledger.crash(&unfinished, &mut self.rng);
         self.coordinator.crash_at = None;
+        self.watch.confessed.clear();
         self.note("coordinator is gone", format_args!(""));
         self.cut_all();
     }

@@ -7,7 +7,7 @@ use crate::network::{ConnId, Node, Way, some_delay};
 use crate::plan::Fault;
 use crate::sim::{Ev, Sim};
 use antipode_ids::{Cause, Incarnation, WorkerId};
-use antipode_proto::message::{ArtifactName, FromWorker};
+use antipode_proto::message::FromWorker;
 use antipode_worker::session::Event;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -63,7 +63,7 @@ impl Sim {
                     self.say_to_session(w, life, Event::Drain);
                 }
             }
-            Fault::WorkerRetracts => self.retract(),
+            Fault::DeviceFails => self.device_fails(),
             Fault::TaskKills => {
                 self.tally.count("fault: a task kills its worker");
                 self.poison = Some((self.rng.random_range(1..6), self.rng.random_range(0..6)));
@@ -208,26 +208,46 @@ impl Sim {
         }
     }
 
-    /// A worker takes back some of what it announced.
-    fn retract(&mut self) {
+    /// A device of a worker begins to fail. After a while that is found out, and all that was made meanwhile
+    /// is retracted.
+    fn device_fails(&mut self) {
         let Some(w) = self.some_worker() else { return };
+        if self.workers[w].faulty.is_none() {
+            self.workers[w].faulty = Some(Vec::new());
+            self.tally.count("fault: device fails");
+            let span = self.rng.random_range(50 * MILLI..SECOND);
+            self.after(span, Ev::Retract { w });
+        }
+    }
+
+    /// A worker takes back what a failing device has made; when it can, since it must be heard.
+    pub fn retract(&mut self, w: usize) {
         let life = self.workers[w].life;
-        let Some(process) = self.process(w, life) else {
-            return;
-        };
-        let own = process.shelf.held();
-        let names: Vec<ArtifactName> = own.iter().map(|held| held.name).collect();
-        let some: Vec<ArtifactName> = names.choose_multiple(&mut self.rng, 3).copied().collect();
-        if some.is_empty() || self.workers[w].is_frozen() {
+        let registered = self
+            .process(w, life)
+            .is_some_and(|p| !p.frozen && p.session.is_registered());
+        if !registered {
+            return self.after(20 * MILLI, Ev::Retract { w });
+        }
+        let machine = &mut self.workers[w];
+        if let Some(made) = machine.faulty.take() {
+            machine.retracted.extend(made);
+            self.tally.count("fault: worker retracts");
+        }
+        let names = self.workers[w].retracted.clone();
+        if names.is_empty() {
             return;
         }
-        self.tally.count("fault: worker retracts");
         if let Some(process) = self.process(w, life) {
-            process.shelf.release(&some);
+            process.shelf.release(&names);
         }
-        self.watch.harm(some.iter().copied());
-        let (names, reason) = (some, "a device failed its check".into());
+        self.watch.harm(names.iter().copied());
+        let reason = "a device failed its check".into();
         self.say_up(w, FromWorker::Retract { names, reason });
+        if self.watch.undisclosed.contains(&w) {
+            // Until it was heard.
+            self.after(700 * MILLI, Ev::Retract { w });
+        }
     }
 
     /// Ends the process of some worker; it starts again after a while.

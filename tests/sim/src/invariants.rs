@@ -52,6 +52,14 @@ pub struct Watch {
     /// Artifacts that a fault of a disk may have hit.
     harmed: BTreeSet<ArtifactName>,
     all_harmed: bool,
+    /// Some worker has given wrong results.
+    pub lies: bool,
+    /// Workers that gave wrong results and have not taken them back.
+    pub undisclosed: BTreeSet<usize>,
+    /// Those that just have, in the present round of the coordinator.
+    pub confessed: BTreeSet<usize>,
+    /// Jobs that ended on wrong results which nobody had taken back.
+    pub misled: BTreeSet<JobId>,
     /// Whole disks are gone.
     pub lost_disks: bool,
     /// The coordinator's own store was hit: what it tolerates to lose may be lost.
@@ -252,7 +260,12 @@ impl Watch {
                 Some(ended) => ensure(ended == phase, || {
                     format!("job {id} was {ended:?} and is {phase:?}")
                 })?,
-                None if phase.is_final() => _ = self.ended.insert(id, phase.clone()),
+                None if phase.is_final() => {
+                    self.ended.insert(id, phase.clone());
+                    if !self.undisclosed.is_empty() {
+                        self.misled.insert(id);
+                    }
+                }
                 None => {}
             }
         }

@@ -69,6 +69,9 @@ pub enum Ev {
     StartCoordinator,
     ThawCoordinator,
     LedgerHasRoom,
+    Retract {
+        w: usize,
+    },
     /// No task kills its worker any more.
     Antidote,
     Arrive {
@@ -272,6 +275,8 @@ impl Sim {
             budget: plan.budget,
             is_small: plan.is_small,
             lies: false,
+            faulty: None,
+            retracted: Vec::new(),
             disk,
             incarnation: Incarnation(0),
             member,
@@ -396,13 +401,13 @@ impl Sim {
                 return Err(format!("job {:?} is not there", client.job));
             };
             match &state.progress().phase {
-                Phase::Finished if self.plan.liar.is_some() => {}
+                Phase::Finished | Phase::Failed { internal: true, .. }
+                    if self.plan.liar.is_some() || self.watch.misled.contains(&id) => {}
                 Phase::Finished => {
                     let toy = &self.toys[&client.record.definition.fingerprint];
                     invariants::the_answer_is_right(id, state, toy)?;
                 }
                 Phase::Cancelled if client.cancelled => {}
-                Phase::Failed { internal: true, .. } if self.plan.liar.is_some() => {}
                 other => return Err(format!("job {id} ended as {other:?}")),
             }
             self.nothing_is_left_behind(id, state.progress().phase == Phase::Finished)?;
@@ -437,7 +442,7 @@ impl Sim {
         let (Some(level), Some(core)) = (checkpoint, self.coordinator.core()) else {
             return;
         };
-        if self.plan.liar.is_some() {
+        if self.watch.lies {
             return;
         }
         let toy = core
@@ -476,6 +481,7 @@ impl Sim {
             Ev::Retry { life } => self.retry_commit(life),
             Ev::StartCoordinator => self.start_coordinator(),
             Ev::ThawCoordinator => self.thaw_coordinator(),
+            Ev::Retract { w } => self.retract(w),
             Ev::Antidote => self.poison = None,
             Ev::LedgerHasRoom => {
                 self.coordinator.full = false;

@@ -207,27 +207,60 @@ pub fn session_action(action: &Action) -> &'static str {
     }
 }
 
-/// A change of phase.
+/// Where a job is, without the reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Queued,
+    Running,
+    Paused,
+    Suspect,
+    Incomplete,
+    Final,
+}
+
+fn place(phase: Option<&Phase>) -> Place {
+    match phase {
+        None => Place::Nowhere,
+        Some(Phase::Queued) => Place::Queued,
+        Some(Phase::Running) => Place::Running,
+        Some(Phase::Paused) => Place::Paused,
+        Some(Phase::Suspect { .. }) => Place::Suspect,
+        Some(Phase::Incomplete { .. }) => Place::Incomplete,
+        Some(Phase::Finished | Phase::Failed { .. } | Phase::Cancelled) => Place::Final,
+    }
+}
+
+/// A change of phase, as it is seen between two steps of the core: a job may pass through several in one.
 pub fn phases(before: Option<&Phase>, after: &Phase) -> &'static str {
-    match (before, after) {
-        (None, Phase::Queued) => "phase: new, Queued",
-        (Some(Phase::Queued), Phase::Running) | (None, Phase::Running) => "phase: Queued, Running",
-        (Some(Phase::Queued), Phase::Paused) => "phase: Queued, Paused",
-        (Some(Phase::Queued), Phase::Cancelled) => "phase: Queued, Cancelled",
-        (Some(Phase::Running), Phase::Paused) => "phase: Running, Paused",
-        (Some(Phase::Running), Phase::Finished) => "phase: Running, Finished",
-        (Some(Phase::Running), Phase::Cancelled) => "phase: Running, Cancelled",
-        (Some(Phase::Running), Phase::Failed { .. }) => "phase: Running, Failed",
-        (Some(Phase::Running), Phase::Suspect { .. }) => "phase: Running, Suspect",
-        (Some(Phase::Running), Phase::Incomplete { .. }) => "phase: Running, Incomplete",
-        (Some(Phase::Paused), Phase::Queued) => "phase: Paused, Queued",
-        (Some(Phase::Paused), Phase::Cancelled) => "phase: Paused, Cancelled",
-        (Some(Phase::Suspect { .. } | Phase::Incomplete { .. }), Phase::Cancelled) => {
-            "phase: Suspect or Incomplete, Cancelled"
+    match (place(before), place(Some(after)), after) {
+        (Place::Final, _, _) => "phase: out of a final one",
+        (Place::Nowhere, Place::Queued, _) => "phase: new, Queued",
+        (Place::Nowhere, Place::Running, _) => "phase: new, Running",
+        (Place::Nowhere, _, _) => "phase: new and elsewhere",
+        (Place::Queued, Place::Running, _) => "phase: Queued, Running",
+        (Place::Queued, Place::Paused, _) => "phase: Queued, Paused",
+        (Place::Running, Place::Paused, _) => "phase: Running, Paused",
+        (Place::Running, Place::Suspect, _) => "phase: Running, Suspect",
+        (Place::Running, Place::Incomplete, _) => "phase: Running, Incomplete",
+        (Place::Running, Place::Queued, _) => "phase: Running, Queued",
+        (Place::Paused, Place::Queued, _) => "phase: Paused, Queued",
+        (Place::Paused, Place::Running, _) => "phase: Paused, Running",
+        (Place::Suspect, Place::Queued | Place::Running, _) => "phase: Suspect, taken up",
+        (Place::Incomplete, Place::Queued | Place::Running, _) => "phase: Incomplete, taken up",
+        (Place::Suspect | Place::Incomplete, Place::Suspect | Place::Incomplete, _) => {
+            "phase: taken up in vain"
         }
-        (Some(Phase::Suspect { .. }), Phase::Queued) => "phase: Suspect, Queued",
-        (Some(Phase::Incomplete { .. }), Phase::Queued) => "phase: Incomplete, Queued",
-        (Some(before), _) if before.is_final() => "phase: out of a final one",
+        (Place::Queued | Place::Paused, Place::Suspect | Place::Incomplete, _) => {
+            "phase: taken up in vain"
+        }
+        (Place::Queued, _, Phase::Cancelled) => "phase: Queued, Cancelled",
+        (Place::Running, _, Phase::Cancelled) => "phase: Running, Cancelled",
+        (Place::Paused, _, Phase::Cancelled) => "phase: Paused, Cancelled",
+        (_, _, Phase::Cancelled) => "phase: Suspect or Incomplete, Cancelled",
+        (Place::Running, _, Phase::Finished) => "phase: Running, Finished",
+        (Place::Running, _, Phase::Failed { .. }) => "phase: Running, Failed",
+        (_, Place::Final, _) => "phase: ended without running",
         _ => "phase: another change",
     }
 }

@@ -41,6 +41,9 @@ pub struct Machine {
     pub is_small: bool,
     /// Its results are wrong.
     pub lies: bool,
+    /// A device of it fails: what it makes meanwhile it will retract.
+    pub faulty: Option<Vec<ArtifactName>>,
+    pub retracted: Vec<ArtifactName>,
     pub disk: Box<dyn Disk>,
     pub incarnation: Incarnation,
     pub member: Option<(WorkerId, String)>,

@@ -257,7 +257,8 @@ impl Sim {
             let back = self.rng.random_range(20 * MILLI..200 * MILLI);
             return self.after(back, Ev::StartWorker { w, anew: false });
         }
-        let (lies, fails) = (self.workers[w].lies, self.workers[w].failures > 0);
+        let machine = &self.workers[w];
+        let (lies, fails) = (machine.lies || machine.faulty.is_some(), machine.failures > 0);
         let Some(process) = self.process(w, life) else {
             return;
         };
@@ -326,6 +327,8 @@ impl Sim {
         let first = set.states().next();
         if lies && let Some(first) = first {
             self.tally.count("fault: wrong result");
+            self.watch.lies = true;
+            self.watch.undisclosed.insert(w);
             let mut wrong = Set::EMPTY;
             wrong.insert(first);
             set = set.minus(&wrong);
@@ -336,6 +339,12 @@ impl Sim {
             count: set.len(),
             certificate: Some(certificate),
         };
+        if let Some(made) = &mut self.workers[w].faulty {
+            made.push(frontier(ready.job, level, shard));
+            if toy.directed {
+                made.push(visited(ready.job, level, shard));
+            }
+        }
         let Some(process) = self.workers[w].process.as_mut() else {
             unreachable!("it computes")
         };
