@@ -335,6 +335,12 @@ impl Sim {
                 process.phases.insert(id, phase.clone());
             }
         }
+        for effect in effects.iter().filter(|_| self.watch.lies) {
+            if let Some(toy) = invariants::wrong_result(&process.core, &self.toys, effect) {
+                self.tally.count("a wrong result is taken in");
+                self.trace.add(self.now, format_args!("** a wrong result: {toy}"));
+            }
+        }
         let lies = self.watch.lies;
         let verdict = check::all(&process.core).and_then(|()| {
             self.watch

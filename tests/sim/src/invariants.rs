@@ -327,6 +327,20 @@ fn a_result_is_true(toy: &Toy, level: Level, shard: u32, result: &ExpandResult) 
     })
 }
 
+/// What is wrong with the result that is taken in, if anything.
+pub fn wrong_result(core: &Coordinator, toys: &Toys, effect: &Effect) -> Option<String> {
+    let Effect::Persist(Record::Result {
+        job,
+        level,
+        shard,
+        result,
+    }) = effect
+    else {
+        return None;
+    };
+    a_result_is_true(toy_of(core, toys, *job)?, *level, *shard, result).err()
+}
+
 /// When a task is leased its inputs are known, true, and available as far as the coordinator believes.
 fn inputs_were_available(
     core: &Coordinator,
