@@ -7,6 +7,7 @@ pub use crate::terms::{
 };
 
 use crate::bfs::frontier::{Frontier, ShardGeometry};
+use crate::distance::{self, Answer, Numbering, PackedDistances, Question, Residues};
 use crate::puzzle::{Puzzle, State};
 use crate::space::SpaceDef;
 
@@ -112,6 +113,39 @@ impl Engine {
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
         self.inner.words(level, states, kept, memory_bytes)
+    }
+
+    /// How the states of a shard are numbered without gaps; `None` for a space without an index.
+    pub fn numbering(&self, shard: ShardId) -> Option<Numbering> {
+        self.inner.numbering(shard)
+    }
+
+    /// Digest of the distances of a shard, equal to [`crate::distance::expected_digest`] of its levels.
+    pub fn distance_digest(&self, shard: ShardId, distances: &PackedDistances) -> Digest {
+        distance::digest_of(self.inner.as_ref(), shard, distances)
+    }
+
+    /// Exact distances and least shortest words by distances modulo 3, for lists closed under inverse. `last` is the
+    /// last level of the whole enumeration. One answer a question, or a sentence that says why there is
+    /// none (no state of the space, no index, a directed list, distances that are not at hand or wrong).
+    pub fn query(
+        &self,
+        source: &dyn Residues,
+        last: Level,
+        questions: &[Question],
+    ) -> Vec<Result<Answer, String>> {
+        distance::query(self.inner.as_ref(), source, last, questions)
+    }
+
+    /// The same from kept frontiers, for directed and closed lists: `kept` gives the frontier of a level and a
+    /// shard, where it is at hand. It is asked often and from several threads.
+    pub fn query_levels(
+        &self,
+        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
+        last: Level,
+        questions: &[Question],
+    ) -> Vec<Result<Answer, String>> {
+        distance::query_levels(self.inner.as_ref(), kept, last, questions)
     }
 
     /// Levels of a space without an index are refused when they would need more memory than this.

@@ -31,6 +31,7 @@
 //! ```
 
 pub mod bfs;
+pub mod distance;
 pub mod engine;
 pub mod group;
 pub mod job;

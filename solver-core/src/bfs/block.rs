@@ -156,16 +156,13 @@ impl Blocks {
         to
     }
 
-    /// Applies an element of digit 0 to a state of a shard (numbered within one part).
-    pub fn apply(&self, shard: u32, position: u32, element: u32) -> (u32, u32) {
+    /// Applies an element that acts after the prefix to a position of a shard.
+    #[inline]
+    pub fn apply_after_prefix(&self, position: u32, element: u32) -> u32 {
         let stride = self.stride();
-        let entry = self.walk_prefix(shard, element);
         let (block, inside) = (position / stride, position % stride);
-        let step = self.walk_block(block, entry.element);
-        (
-            entry.shard,
-            step.to * stride + self.tables.apply(step.element, inside),
-        )
+        let step = self.walk_block(block, element);
+        step.to * stride + self.tables.apply(step.element, inside)
     }
 
     /// Positions of one superblock.

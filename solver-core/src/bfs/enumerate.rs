@@ -25,6 +25,17 @@ pub fn enumerate(
     samples: u32,
     mut each: impl FnMut(&LevelCount),
 ) -> Result<(Vec<LevelCount>, Vec<Frontier>), EngineError> {
+    enumerate_with(engine, depth, known, samples, |level, _| each(level))
+}
+
+/// The same, where `each` sees the frontiers of the level too, by shard.
+pub fn enumerate_with(
+    engine: &Engine,
+    depth: Option<Level>,
+    known: Option<u64>,
+    samples: u32,
+    mut each: impl FnMut(&LevelCount, &[Frontier]),
+) -> Result<(Vec<LevelCount>, Vec<Frontier>), EngineError> {
     let shards: Vec<ShardId> = (0..engine.shards()).map(ShardId).collect();
     let mut now: Vec<Frontier> = shards.iter().map(|&s| engine.roots(s)).collect();
     let mut seen: Vec<Frontier> = if engine.is_directed() {
@@ -48,7 +59,7 @@ pub fn enumerate(
         certificate: Certificate::default(),
         held_bytes: bytes(&now) + bytes(&seen),
     };
-    each(&first);
+    each(&first, &now);
     let mut levels = vec![first];
     let mut sum = first.count;
     loop {
@@ -95,7 +106,7 @@ pub fn enumerate(
             std::mem::take(&mut now)
         };
         now = next;
-        each(&done);
+        each(&done, &now);
         levels.push(done);
     }
     Ok((levels, now))

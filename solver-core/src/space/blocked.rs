@@ -8,6 +8,7 @@ use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::Kernel;
 use crate::bfs::level::{self, LevelInput, LevelOutput};
+use crate::distance::Numbering;
 use crate::perm::Perm;
 use crate::puzzle::State;
 use crate::terms::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
@@ -186,13 +187,14 @@ impl Space for Blocked {
         inverse: bool,
     ) -> (ShardId, u32) {
         let (part, local) = self.split(shard);
-        let element = if inverse {
-            self.blocks.backward[generator]
+        let entries = if inverse {
+            &self.blocks.pull
         } else {
-            self.blocks.forward[generator]
+            &self.blocks.push
         };
-        let (to, at) = self.blocks.apply(local, position, element);
-        (ShardId(part * self.blocks.shards + to), at)
+        let entry = entries[local as usize][generator];
+        let at = self.blocks.apply_after_prefix(position, entry.element);
+        (ShardId(part * self.blocks.shards + entry.shard), at)
     }
 
     fn state(&self, shard: ShardId, position: u32) -> Option<State> {
@@ -203,5 +205,18 @@ impl Space for Blocked {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         self.index.places_of(state)
+    }
+
+    fn root_places(&self) -> Vec<(ShardId, u32)> {
+        self.roots.clone()
+    }
+
+    fn numbering(&self, _shard: ShardId) -> Option<Numbering> {
+        let (group, used) = self.blocks.tables.group();
+        Numbering::new(self.blocks.geometry(), group, used)
+    }
+
+    fn mirror(&self, shard: ShardId, position: u32) -> Option<(ShardId, u32)> {
+        self.index.mirror(shard, position)
     }
 }

@@ -69,7 +69,7 @@ fn chain(
         kind: "chain",
         kernel,
         blocks,
-        index: Box::new(ChainParts { index, shards }),
+        index: Box::new(ChainParts::new(index, shards)),
         moves,
         parts,
         directed,

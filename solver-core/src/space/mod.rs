@@ -19,6 +19,7 @@ pub(crate) use load::load;
 pub(crate) use crate::bfs::block::Direction;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::words;
+use crate::distance::Numbering;
 use crate::puzzle::State;
 pub use crate::terms::SpaceError;
 use crate::terms::{Digest, EngineError, Expanded, Level, Seen, ShardId};
@@ -79,6 +80,10 @@ pub(crate) trait Index: Send + Sync {
     fn state(&self, shard: ShardId, element: &[u16]) -> State;
     /// All places of a labelling (one, unless parts overlap); empty: not in the space.
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
+    /// See [`Space::mirror`].
+    fn mirror(&self, _shard: ShardId, _position: u32) -> Option<(ShardId, u32)> {
+        None
+    }
 }
 
 /// One block kind behind [`crate::engine::Engine`], where most methods are described.
@@ -121,9 +126,23 @@ pub(crate) trait Space: Send + Sync {
         generator: usize,
         inverse: bool,
     ) -> (ShardId, u32);
+    /// A state moved by every generator in turn, appended to `out`.
+    fn neighbours(&self, shard: ShardId, position: u32, out: &mut Vec<(ShardId, u32)>) {
+        out.extend((0..self.moves()).map(|m| self.step(shard, position, m, false)));
+    }
     /// The labelling at a position; `None` for unused positions.
     fn state(&self, shard: ShardId, position: u32) -> Option<State>;
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)>;
+    /// The places of the roots, the puzzle's first root first.
+    fn root_places(&self) -> Vec<(ShardId, u32)>;
+    /// How the states of a shard are numbered without gaps; `None` where they have no index.
+    fn numbering(&self, shard: ShardId) -> Option<Numbering>;
+
+    /// The inverse of a state, where states are group elements (chain kind) and the identity is the one root
+    /// among those of its part; `None` elsewhere.
+    fn mirror(&self, _shard: ShardId, _position: u32) -> Option<(ShardId, u32)> {
+        None
+    }
 
     /// Beyond this a level without an index is refused.
     fn limit_memory(&self, _bytes: u64) {}

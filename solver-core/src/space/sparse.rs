@@ -7,6 +7,7 @@
 
 use super::{Direction, LayoutOptions, Space, SpaceError};
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
+use crate::distance::Numbering;
 use crate::group::rng::{SplitMix, mix};
 use crate::perm::Perm;
 use crate::puzzle::State;
@@ -428,6 +429,14 @@ impl Space for Sparse {
 
     fn places_of(&self, _state: &State) -> Vec<(ShardId, u32)> {
         Vec::new()
+    }
+
+    fn root_places(&self) -> Vec<(ShardId, u32)> {
+        Vec::new()
+    }
+
+    fn numbering(&self, _shard: ShardId) -> Option<Numbering> {
+        None
     }
 
     fn limit_memory(&self, bytes: u64) {

@@ -209,6 +209,14 @@ impl BlockTables {
         }
     }
 
+    /// Of every so many positions so many are states, from the first on.
+    pub fn group(&self) -> (u32, u32) {
+        match &self.inner {
+            Inner::Leaf(_) => (64, self.masks[0].count_ones()),
+            Inner::Row(row) => (self.words as u32 * 64, row.states as u32),
+        }
+    }
+
     pub fn states_per_block(&self) -> u64 {
         self.masks.iter().map(|m| u64::from(m.count_ones())).sum()
     }

@@ -21,6 +21,7 @@ use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::digest_keys;
 use crate::bfs::level::{LevelOutput, seen_with};
+use crate::distance::Numbering;
 use crate::perm::Perm;
 use crate::puzzle::State;
 use crate::terms::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
@@ -267,5 +268,14 @@ impl Space for Table {
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
         Index::places_of(self, state)
+    }
+
+    fn root_places(&self) -> Vec<(ShardId, u32)> {
+        let ranks = self.def.roots.iter().filter_map(|r| self.ranker.rank(r));
+        ranks.map(|number| self.place(number)).collect()
+    }
+
+    fn numbering(&self, shard: ShardId) -> Option<Numbering> {
+        Numbering::new(self.def.geometry(shard.0), 64, 64)
     }
 }
