@@ -261,14 +261,14 @@ impl Coordinator {
         let Some(job) = self.unfinished(about.job) else {
             return;
         };
-        let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
-            return;
-        };
+        // A cell that the plan does not reach (any more) has no result, and nobody asked for one.
+        let cell = job.bfs.cell(level, shard);
+        let (is_beyond, first) = (cell.is_none(), cell.and_then(|cell| cell.result));
         let same =
             |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
         let lease = job.bfs.lease(key);
         let is_present = lease.is_some_and(|lease| lease.attempt == about.attempt);
-        if first.is_none() && job.progress.mistrusts && !is_present {
+        if is_beyond || (first.is_none() && job.progress.mistrusts && !is_present) {
             let artifacts = job.bfs.graph().outputs(level, shard).collect();
             let job = about.job;
             return self.order(about.from, Order::Release { job, artifacts }, out);
