@@ -153,12 +153,10 @@ impl Coordinator {
     /// Can nothing go on, because of tasks that nobody may have?
     fn is_stuck(&self, now: Now, id: JobId) -> Option<Phase> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        let writing = job
-            .bfs
-            .writing()
-            .missing()
-            .is_some_and(|missing| !missing.is_empty());
-        if self.works_for(id) || writing {
+        // What nobody holds is not being written: it has to be computed first.
+        let held = |&artifact: &Artifact| job.bfs.holders(artifact).is_some_and(|h| !h.is_empty());
+        let missing = job.bfs.writing().missing();
+        if self.works_for(id) || missing.is_some_and(|missing| missing.iter().any(held)) {
             return None;
         }
         let obstacles = self.obstacles(now, job);

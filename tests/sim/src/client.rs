@@ -231,6 +231,21 @@ impl Sim {
         self.ensure(verdict);
     }
 
+    /// Does what the job says that it needs: one worker more.
+    fn help(&mut self, job: Option<JobId>) {
+        let state = self.coordinator.core().zip(job);
+        let Some(state) = state.and_then(|(core, job)| core.jobs().get(&job)) else {
+            return;
+        };
+        let suspect = matches!(state.progress().phase, Phase::Suspect { .. });
+        let short = state.stalled().is_some_and(|(_, why)| why.contains("of memory"));
+        if (suspect || short) && !std::mem::replace(&mut self.has_helped, true) {
+            self.tally.count("one worker more was needed");
+            let w = self.add_worker(None);
+            self.start_worker(w);
+        }
+    }
+
     pub fn phase(&self, job: Option<JobId>) -> Option<&Phase> {
         let job = self.coordinator.core()?.jobs().get(&job?)?;
         Some(&job.progress().phase)
@@ -245,6 +260,7 @@ impl Sim {
                 .script
                 .retain(|(_, op)| matches!(op, Op::Submit) || (submitted && matches!(op, Op::Cancel | Op::Forget)));
             let (job, idle) = (client.job, client.open.is_none());
+            self.help(job);
             if idle && self.phase(job).is_some_and(|p| p.is_resting()) {
                 self.desk.clients[k].script.push_front((0, Op::Resume));
             }

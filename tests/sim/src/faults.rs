@@ -45,6 +45,10 @@ impl Sim {
                 self.watch.lost_disks = true;
                 let disk = self.new_disk();
                 self.workers[w].wipe(disk);
+                if self.watch.undisclosed.remove(&w) {
+                    // Nobody is left to take back what it did.
+                    self.watch.undisclosed.insert(usize::MAX);
+                }
             }
             Fault::WorkerStopped => {
                 let Some(w) = self.some_worker() else { return };

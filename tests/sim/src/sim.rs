@@ -165,6 +165,8 @@ pub struct Sim {
     /// Steps of the core.
     pub steps: u64,
     pub is_calm: bool,
+    /// A worker was added because a job asked for it.
+    pub has_helped: bool,
     /// How processes of workers end at present.
     pub cause_of_death: Cause,
     /// Level and shard of a task that kills its worker.
@@ -220,6 +222,7 @@ impl Sim {
             trace: Trace::new(options.tracing),
             steps: 0,
             is_calm: false,
+            has_helped: false,
             cause_of_death: Cause::Signal(9),
             poison: None,
             broken: None,

@@ -411,5 +411,7 @@ impl Machine {
         self.disk = disk;
         self.incarnation = Incarnation(0);
         self.member = None;
+        self.faulty = None;
+        self.retracted.clear();
     }
 }
