@@ -20,6 +20,12 @@ pub struct Config {
     pub rebuild_after: Duration,
     /// `None`: as often as costs at most a tenth of the time.
     pub checkpoint_every: Option<Duration>,
+    /// On how many other workers' disks a checkpoint is copied. `None`: one, where there are two workers.
+    pub replicas: Option<u32>,
+    /// A task that ended its worker so often, while nothing else ran, is set aside.
+    pub crash_limit: u32,
+    /// With less room than this on the disk, in bytes, nothing new is accepted.
+    pub disk_reserve: u64,
 }
 
 impl Config {
@@ -31,6 +37,9 @@ impl Config {
             lease: Duration::from_secs(10),
             rebuild_after: Duration::from_secs(30),
             checkpoint_every: None,
+            replicas: None,
+            crash_limit: 5,
+            disk_reserve: 64 << 20,
         }
     }
 
@@ -41,6 +50,8 @@ impl Config {
             rebuild_after: millis(self.rebuild_after),
             reconnect: millis(RECONNECT.min(self.rebuild_after)),
             checkpoint_every: self.checkpoint_every.map(millis),
+            replicas: self.replicas,
+            crash_limit: self.crash_limit.max(1),
         }
     }
 }

@@ -18,6 +18,12 @@ pub enum OpenError {
         found: u16,
         known: u16,
     },
+    #[error("the store in {} was written in format {found} by an older antipode; this one reads format {known} only: finish it with the older program, or give another --data DIR", path.display())]
+    OlderFormat {
+        path: PathBuf,
+        found: u16,
+        known: u16,
+    },
     #[error("the store in {} is damaged: {problem}; move it away to start anew", path.display())]
     Damaged { path: PathBuf, problem: String },
 }
@@ -27,6 +33,14 @@ impl OpenError {
         OpenError::Damaged {
             path: path.into(),
             problem: problem.into(),
+        }
+    }
+
+    pub(crate) fn older(path: &Path, found: u16) -> OpenError {
+        OpenError::OlderFormat {
+            path: path.into(),
+            found,
+            known: codec::FORMAT,
         }
     }
 

@@ -7,6 +7,7 @@
 mod bridge;
 mod client;
 mod config;
+mod disk;
 mod error;
 mod prepare;
 mod rpc;
@@ -119,6 +120,14 @@ async fn released(store: &Weak<Store>) {
     while store.strong_count() > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
+}
+
+/// Writes records into a store as one commit; the bytes of its file. For benches.
+#[doc(hidden)]
+pub fn store_for_benches(data: &Path, records: &[core::record::Record]) -> u64 {
+    let written = Store::open(data).map(|(store, _)| store.commit(records).is_ok());
+    assert!(matches!(written, Ok(true)), "the store does not take it");
+    std::fs::metadata(data.join(STORE_FILE)).map_or(0, |file| file.len())
 }
 
 /// The jobs of a store that no coordinator has open, oldest first.

@@ -6,6 +6,7 @@
 
 use crate::bridge::{self, Heard};
 use crate::config::Config;
+use crate::disk::Watermark;
 use crate::store::Store;
 use crate::view;
 use crate::watch::Watchers;
@@ -115,6 +116,10 @@ pub enum Command {
     Gone {
         connection: ConnectionId,
     },
+    /// Something to be remembered for users.
+    Note {
+        what: String,
+    },
     Close {
         done: oneshot::Sender<()>,
     },
@@ -127,6 +132,9 @@ enum Waiting {
     Told(To<Vec<WorkerStatus>>),
     Forgotten(To<()>),
 }
+
+/// Records on their way to the disk, and the end of that way.
+type Commit = (Arc<Vec<Record>>, JoinHandle<Result<(), String>>);
 
 struct Connection {
     send: mpsc::UnboundedSender<ToWorker>,
@@ -149,7 +157,12 @@ pub struct Driver {
     pending: Vec<Record>,
     flush_at: Option<Instant>,
     /// The commit beside the loop. It gives its records back where it failed.
-    flushing: Option<JoinHandle<Result<(), Vec<Record>>>>,
+    flushing: Option<Commit>,
+    disk: Watermark,
+    /// What must wait until a commit works again, because it promises what is not durable yet.
+    held_back: Vec<Effect>,
+    /// When a commit that failed is tried again.
+    retry_at: Option<Instant>,
 }
 
 impl Driver {
@@ -183,6 +196,9 @@ impl Driver {
             pending: Vec::new(),
             flush_at: None,
             flushing: None,
+            disk: Watermark::new(&config.data, config.disk_reserve),
+            held_back: Vec::new(),
+            retry_at: None,
         })
     }
 
@@ -211,7 +227,11 @@ impl Driver {
                         }
                     }
                 }
-                _ = tick.tick() => effects.extend(self.state.step(self.now(), Event::Tick)),
+                _ = tick.tick() => {
+                    self.look_at_disk(&mut effects);
+                    self.step(Event::Tick, &mut effects);
+                }
+                () = at(self.retry_at) => self.retry(&mut effects).await,
                 () = at(self.flush_at) => self.start_flush().await,
                 () = at(self.watchers.due()) => {}
             }
@@ -240,8 +260,16 @@ impl Driver {
             } => {
                 let local = self.connections.get(&connection).is_some_and(|c| c.local);
                 match bridge::heard(message, local) {
-                    Heard::Register { protocol, .. } if protocol != PROTOCOL_VERSION => {
-                        self.refuse(connection, protocol);
+                    Heard::Register {
+                        protocol,
+                        registration,
+                    } if protocol != PROTOCOL_VERSION => {
+                        let what = format!(
+                            "worker {} was refused: {}",
+                            registration.name,
+                            self.refuse(connection, protocol)
+                        );
+                        self.step(Event::Noted { what }, effects);
                     }
                     Heard::Register { registration, .. } => {
                         self.step(
@@ -259,6 +287,7 @@ impl Driver {
                 self.connections.remove(&connection);
                 self.step(Event::Disconnected { connection }, effects);
             }
+            Command::Note { what } => self.step(Event::Noted { what }, effects),
             Command::Close { .. } => {}
         }
     }
@@ -304,13 +333,16 @@ impl Driver {
         });
     }
 
-    fn refuse(&mut self, connection: ConnectionId, theirs: u32) {
+    /// Ends the conversation; says why.
+    fn refuse(&mut self, connection: ConnectionId, theirs: u32) -> String {
         let reason = format!(
             "this worker speaks protocol {theirs}, the coordinator speaks {PROTOCOL_VERSION}; use the same version of antipode on both sides"
         );
         if let Some(gone) = self.connections.remove(&connection) {
+            let reason = reason.clone();
             _ = gone.send.send(ToWorker::Refused { reason });
         }
+        reason
     }
 
     fn answer(&mut self, question: Question, effects: &mut Vec<Effect>) {
@@ -409,9 +441,8 @@ impl Driver {
     }
 
     /// One round's effects: first everything to the store, at once if any of it is urgent; then
-    /// the others, in order.
+    /// the others, in order. While the store takes nothing they wait: they promise what is in it.
     async fn perform(&mut self, effects: Vec<Effect>) {
-        let mut others = Vec::with_capacity(effects.len());
         let mut urgent = false;
         for effect in effects {
             match effect {
@@ -419,17 +450,39 @@ impl Driver {
                     urgent |= record.is_urgent();
                     self.pending.push(record);
                 }
-                other => others.push(other),
+                other => self.held_back.push(other),
             }
         }
-        if urgent {
-            self.commit().await;
-        } else if !self.pending.is_empty() && self.flush_at.is_none() {
+        if self.retry_at.is_some() {
+            return;
+        }
+        if urgent && !self.commit().await {
+            return;
+        }
+        if !self.pending.is_empty() && self.flush_at.is_none() {
             let remote = self.connections.values().any(|c| !c.local);
             self.flush_at = Some(Instant::now() + if remote { FLUSH_REMOTE } else { FLUSH_LOCAL });
         }
-        for effect in others {
+        for effect in std::mem::take(&mut self.held_back) {
             self.perform_one(effect);
+        }
+    }
+
+    fn look_at_disk(&mut self, effects: &mut Vec<Effect>) {
+        let full = self.disk.look();
+        if full.as_deref() != self.state.disk_full() {
+            if let Some(reason) = &full {
+                tracing::error!("{reason}");
+            }
+            self.step(Event::Disk { full }, effects);
+        }
+    }
+
+    /// Tries a commit again that failed.
+    async fn retry(&mut self, effects: &mut Vec<Effect>) {
+        self.retry_at = None;
+        if self.commit().await {
+            self.look_at_disk(effects);
         }
     }
 
@@ -491,63 +544,57 @@ impl Driver {
     async fn start_flush(&mut self) {
         self.flush_at = None;
         self.end_flush().await;
-        if self.pending.is_empty() {
+        if self.pending.is_empty() || self.retry_at.is_some() {
             return;
         }
-        let records = std::mem::take(&mut self.pending);
-        let store = Arc::clone(&self.store);
-        self.flushing = Some(tokio::task::spawn_blocking(move || {
-            match store.commit(&records) {
-                Ok(()) => Ok(()),
-                Err(error) => {
-                    tracing::error!("cannot write to the store: {error}; trying again");
-                    Err(records)
-                }
-            }
-        }));
+        self.flushing = Some(self.begin_commit());
+    }
+
+    /// Writes what is pending on another thread. The records stay here too: a commit that fails, in
+    /// whatever way, loses nothing.
+    fn begin_commit(&mut self) -> Commit {
+        let records = Arc::new(std::mem::take(&mut self.pending));
+        let (store, written) = (Arc::clone(&self.store), Arc::clone(&records));
+        let commit = move || store.commit(&written).map_err(|error| error.to_string());
+        (records, tokio::task::spawn_blocking(commit))
+    }
+
+    /// True if it worked; otherwise what it could not write is pending again.
+    async fn end_commit(&mut self, (records, commit): Commit) -> bool {
+        let ended = commit.await.unwrap_or_else(|panic| Err(panic.to_string()));
+        let Err(reason) = ended else {
+            return true;
+        };
+        let mut records = Arc::try_unwrap(records).unwrap_or_else(|shared| (*shared).clone());
+        records.append(&mut self.pending);
+        self.pending = records;
+        tracing::error!("cannot write to the store: {reason}; everything waits until it can be");
+        self.disk.note_commit(Some(reason));
+        self.retry_at = Some(Instant::now() + RETRY_COMMIT);
+        false
     }
 
     /// Waits for the commit beside the loop; what it could not write is pending again.
     async fn end_flush(&mut self) {
-        let Some(flushing) = self.flushing.take() else {
-            return;
-        };
-        match flushing.await {
-            Ok(Ok(())) => {}
-            Ok(Err(mut records)) => {
-                records.append(&mut self.pending);
-                self.pending = records;
-                self.flush_at = Some(Instant::now() + RETRY_COMMIT);
-            }
-            Err(panic) => tracing::error!("a commit was lost: {panic}"),
+        if let Some(flushing) = self.flushing.take() {
+            self.end_commit(flushing).await;
         }
     }
 
-    /// Makes everything durable, however long it takes: what follows is a promise.
-    async fn commit(&mut self) {
+    /// Makes everything durable: what follows is a promise. False where that does not work at
+    /// present: then it is tried again later.
+    async fn commit(&mut self) -> bool {
         self.end_flush().await;
         self.flush_at = None;
-        loop {
-            let records = std::mem::take(&mut self.pending);
-            let store = Arc::clone(&self.store);
-            let committed = tokio::task::spawn_blocking(move || {
-                store.commit(&records).map_err(|error| (error, records))
-            });
-            match committed.await {
-                Ok(Ok(())) => return,
-                Ok(Err((error, records))) => {
-                    tracing::error!(
-                        "cannot write to the store: {error}; everything waits until it can be"
-                    );
-                    self.pending = records;
-                    tokio::time::sleep(RETRY_COMMIT).await;
-                }
-                Err(panic) => {
-                    tracing::error!("a commit was lost: {panic}");
-                    return;
-                }
-            }
+        if self.retry_at.is_some() {
+            return false;
         }
+        let commit = self.begin_commit();
+        let committed = self.end_commit(commit).await;
+        if committed {
+            self.disk.note_commit(None);
+        }
+        committed
     }
 
     async fn close(&mut self) {

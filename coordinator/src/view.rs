@@ -1,16 +1,18 @@
 //! What users see, made from what the core knows.
 
+use crate::bridge;
 use antipode_coordinator_core as core;
+use antipode_coordinator_core::artifact::Artifact;
 use antipode_coordinator_core::plan::bfs::TaskKey;
 use antipode_coordinator_core::record::Phase;
 use antipode_coordinator_core::state::{Coordinator, Job};
 use antipode_ids::{JobId, WorkerId};
 use antipode_proto::status::{
-    Antipode, EngineName, Explanation, Holdings, JobState, JobStatus, LevelStatus, Outlook,
-    Resumed, Subject, WorkerStatus,
+    Antipode, EngineName, Explanation, Holdings, Incident, JobState, JobStatus, LevelOutlook,
+    LevelStatus, Outlook, Resumed, Subject, WorkerStatus,
 };
 use antipode_solver_core::engine::Level;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +22,12 @@ pub fn job_status(state: &Coordinator, now: core::Now, id: JobId) -> Option<JobS
     let of_job =
         |w: &core::state::Worker| w.leases().values().filter(|(of, _)| *of == id).count() as u64;
     let tasks_running = state.workers().values().map(of_job).sum();
+    let stored = |w: &core::state::Worker| {
+        let mine = w.disk().jobs.iter().find(|(of, _)| *of == id);
+        mine.map(|&(_, bytes)| (w.name().to_string(), bytes))
+    };
     Some(JobStatus {
+        stored: state.workers().values().filter_map(stored).collect(),
         tasks_running,
         run_time: Duration::from_millis(job.run_millis(now)),
         ..at_rest(id, job)
@@ -32,7 +39,12 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
     let progress = job.progress();
     let levels = levels(job);
     let complete: u64 = levels.iter().map(|level| level.count).sum();
-    let total = u64::try_from(job.bfs().total()).unwrap_or(u64::MAX);
+    // Of a job that has ended only the complete levels are kept.
+    let total = if progress.phase.is_final() {
+        complete
+    } else {
+        u64::try_from(job.bfs().total()).unwrap_or(u64::MAX)
+    };
     let kernels: BTreeSet<&str> = progress
         .workers
         .values()
@@ -81,20 +93,14 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
 
 /// Complete levels that have states.
 fn levels(job: &Job) -> Vec<LevelStatus> {
-    let complete = job
-        .bfs()
-        .rows()
-        .iter()
-        .take(job.bfs().complete() as usize)
-        .enumerate();
-    complete
-        .filter(|(_, row)| row.count > 0)
-        .map(|(level, row)| LevelStatus {
+    let levels = job.levels().into_iter().enumerate();
+    levels
+        .map(|(level, record)| LevelStatus {
             level: level as Level,
-            count: u64::try_from(row.count).unwrap_or(u64::MAX),
-            digest: row.digest,
-            certificate: row.certificate,
-            fetched_bytes: row.fetched_bytes,
+            count: record.count,
+            digest: record.digest,
+            certificate: record.certificate,
+            fetched_bytes: record.fetched_bytes,
         })
         .collect()
 }
@@ -142,8 +148,8 @@ pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
                 .collect(),
             tasks_done: w.tasks_done(),
             last_seen: w.last_seen(),
-            condition: String::new(),
-            disk_free_bytes: None,
+            condition: w.condition(),
+            disk_free_bytes: w.disk().free_bytes,
         })
         .collect()
 }
@@ -154,6 +160,10 @@ fn task_name(job: JobId, key: TaskKey) -> String {
         TaskKey::Expand { level, shard } => format!("{job}/{level}/{shard}"),
         TaskKey::Smallest { shard } => format!("{job}/smallest/{shard}"),
         TaskKey::Words => format!("{job}/words"),
+        TaskKey::Pack { shard } => format!("{job}/distances/{shard}"),
+        TaskKey::Copy { artifact, .. } => {
+            format!("{job}/copy/{}/{}", artifact.level, artifact.shard)
+        }
     }
 }
 
@@ -191,8 +201,18 @@ pub fn worker_named(state: &Coordinator, named: &str) -> Result<WorkerId, String
 
 /// What going on with a job would keep and redo.
 pub fn outlook(state: &Coordinator, now: core::Now, id: JobId) -> Option<Outlook> {
-    let _ = (state.jobs().get(&id)?, now);
-    Some(Outlook::default())
+    let outlook = state.outlook(now, id)?;
+    let levels = outlook.levels.into_iter().map(|level| LevelOutlook {
+        level: level.level,
+        kept: level.kept,
+        redone: level.redone,
+        open: level.open,
+    });
+    Some(Outlook {
+        levels: levels.collect(),
+        checkpoint: outlook.checkpoint,
+        notes: outlook.notes,
+    })
 }
 
 /// Why something is as it is.
@@ -201,15 +221,71 @@ pub fn explain(
     now: core::Now,
     subject: &Subject,
 ) -> Result<Explanation, String> {
-    let _ = (state, now, subject);
-    Ok(Explanation::default())
+    let no_job = |job: u64| format!("there is no job {job}; `antipode jobs` lists them");
+    let (explanation, own) = match *subject {
+        Subject::Job(job) => {
+            let explained = state.explain_job(now, JobId(job));
+            (explained.ok_or_else(|| no_job(job))?, state.own_history())
+        }
+        Subject::Task { job, level, shard } => {
+            let Some(known) = state.jobs().get(&JobId(job)) else {
+                return Err(no_job(job));
+            };
+            let explained = state.explain_task(JobId(job), level, shard);
+            let explained = explained.ok_or_else(|| {
+                format!(
+                    "job {job} has no level {level} of shard {shard}; it has {} shards and {} levels so far",
+                    known.bfs().graph().shards(),
+                    known.bfs().rows().len()
+                )
+            })?;
+            (explained, Vec::new())
+        }
+        Subject::Worker(ref named) => {
+            let worker = worker_named(state, named)?;
+            (
+                state.explain_worker(now, worker).unwrap_or_default(),
+                Vec::new(),
+            )
+        }
+    };
+    let mut history: Vec<Incident> = explanation
+        .history
+        .into_iter()
+        .chain(own)
+        .map(|incident| Incident {
+            at: incident.at,
+            what: incident.what,
+        })
+        .collect();
+    history.sort_by_key(|incident| incident.at);
+    Ok(Explanation {
+        now: explanation.now,
+        history,
+    })
 }
 
 /// Where the artifacts of a job are.
 pub fn holdings(state: &Coordinator, id: JobId) -> Option<Holdings> {
     let job = state.jobs().get(&id)?;
+    let mut artifacts: BTreeMap<Artifact, core::Input> = BTreeMap::new();
+    for (artifact, worker, _) in job.bfs().copies() {
+        let Some((count, digest)) = job.bfs().content(artifact) else {
+            continue;
+        };
+        let entry = artifacts.entry(artifact).or_insert_with(|| core::Input {
+            artifact,
+            digest,
+            count,
+            holders: Vec::new(),
+        });
+        entry.holders.push(worker);
+    }
+    let artifacts = artifacts
+        .into_values()
+        .map(|input| bridge::input(id, input, state));
     Some(Holdings {
         definition: Arc::clone(&job.record().definition),
-        artifacts: Vec::new(),
+        artifacts: artifacts.collect(),
     })
 }

@@ -309,11 +309,11 @@ async fn a_worker_of_another_cluster_or_protocol_is_refused_by_name() {
     worker.protocol = 77;
     let reason = worker.converse(coordinator.attach()).await.unwrap();
     assert!(
-        reason.contains("protocol 77") && reason.contains("speaks 1"),
+        reason.contains("protocol 77") && reason.contains("speaks 2"),
         "{reason}"
     );
 
-    worker.protocol = 1;
+    worker.protocol = antipode_proto::PROTOCOL_VERSION;
     worker.cluster = Some("another".into());
     let reason = worker.converse(coordinator.attach()).await.unwrap();
     assert!(reason.contains("cluster another"), "{reason}");

@@ -90,6 +90,10 @@ pub mod kind {
         tag: 20,
         name: "worker record",
     };
+    pub const JOB_NUMBER: Kind = Kind {
+        tag: 22,
+        name: "job number",
+    };
     /// The worker's store.
     pub const WORKER_META: Kind = Kind {
         tag: 32,

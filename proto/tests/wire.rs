@@ -398,6 +398,7 @@ fn a_status_comes_back_and_its_definition_travels_once() {
             kind: "chain".into(),
             kernel: "avx2".into(),
         }),
+        stored: vec![("host".into(), 11)],
     };
     let mut reader = StatusReader::default();
     let first = reader.read(status.clone().into()).unwrap();

@@ -78,6 +78,21 @@ impl Holders {
         self.0.iter().any(|&(_, durable)| durable)
     }
 
+    /// How many workers have it on disk.
+    pub fn durable_places(&self) -> u32 {
+        self.0.iter().filter(|&&(_, durable)| durable).count() as u32
+    }
+
+    /// Has this worker got it on disk?
+    pub fn is_durable_at(&self, worker: WorkerId) -> bool {
+        self.find(worker).is_ok_and(|at| self.0[at].1)
+    }
+
+    /// All holders, and whether they have it on disk.
+    pub fn iter(&self) -> impl Iterator<Item = (WorkerId, bool)> + '_ {
+        self.0.iter().copied()
+    }
+
     fn find(&self, worker: WorkerId) -> Result<usize, usize> {
         self.0.binary_search_by_key(&worker, |&(w, _)| w)
     }
@@ -99,6 +114,11 @@ impl Holders {
             }
             Err(_) => false,
         }
+    }
+
+    /// Only those that have it on disk.
+    pub(crate) fn durable_only(self) -> Holders {
+        Holders(self.0.into_iter().filter(|&(_, durable)| durable).collect())
     }
 
     pub(crate) fn clear(&mut self) {

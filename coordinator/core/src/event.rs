@@ -25,6 +25,10 @@ pub struct RequestId(pub u64);
 
 #[derive(Debug, Clone)]
 pub enum Event {
+    /// Something happened beside the core that users may want to know of.
+    Noted {
+        what: String,
+    },
     /// Time has passed; comes at least once a heartbeat.
     Tick,
     Submit(Box<Submission>),

@@ -1,9 +1,20 @@
-//! Why a job is not moving, in a few words.
+//! Why a job, a task or a worker is as it is: the present in a few words, then what happened.
 
 use crate::event::Now;
+use crate::incident::{History, Incident};
+use crate::lease::Obstacle;
+use crate::plan::bfs::{Lack, TaskKey};
 use crate::record::Phase;
 use crate::state::{Coordinator, Job};
-use antipode_ids::JobId;
+use antipode_ids::{JobId, WorkerId};
+use antipode_solver_core::engine::Level;
+
+/// The present first, then the past, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Explanation {
+    pub now: Vec<String>,
+    pub history: Vec<Incident>,
+}
 
 impl Coordinator {
     /// What the job waits for; `None` where there is no such job.
@@ -22,7 +33,221 @@ impl Coordinator {
         })
     }
 
+    /// A job with all that is known to be in its way, and its history.
+    pub fn explain_job(&self, now: Now, id: JobId) -> Option<Explanation> {
+        let job = self.jobs.get(&id)?;
+        let mut lines = vec![self.explain(now, id)?];
+        if let Some((since, _)) = job.stalled() {
+            lines.push(format!("nobody works on it since {since}"));
+        }
+        if job.is_running() {
+            lines.extend(self.present(now, job));
+        }
+        lines.extend(
+            job.progress
+                .disputes
+                .iter()
+                .map(|d| format!("alarm: {}", d.describe())),
+        );
+        let limit = self.config.crash_limit;
+        let troubled = job
+            .troubles
+            .keys()
+            .chain(job.progress.crashes.iter().map(|(key, _)| key));
+        for key in troubled.collect::<std::collections::BTreeSet<_>>() {
+            if let Some(reason) = job.set_aside(*key, limit) {
+                lines.push(format!("{key} is set aside: {reason}"));
+            } else if let Some(crashes) = job.crashes(*key) {
+                lines.push(format!(
+                    "{key} was at work when its worker ended: {} times beside others, {} times alone of at most {limit} (last: {})",
+                    crashes.together, crashes.alone, crashes.last
+                ));
+            } else if let Some(trouble) = job.troubles.get(key) {
+                lines.push(format!(
+                    "{key} failed {} times: {}",
+                    trouble.failures.max(trouble.inputs_missing).max(1),
+                    trouble.last
+                ));
+            }
+        }
+        Some(Explanation {
+            now: lines,
+            history: all(&job.progress.history),
+        })
+    }
+
+    /// One Expand task.
+    pub fn explain_task(&self, id: JobId, level: Level, shard: u32) -> Option<Explanation> {
+        let job = self.jobs.get(&id)?;
+        let cell = job.bfs.cell(level, shard)?;
+        let key = TaskKey::Expand { level, shard };
+        let mut lines = Vec::new();
+        match cell.result {
+            Some(result) => {
+                let by = result
+                    .by
+                    .map_or("without a task: all its sources are empty".into(), |by| {
+                        format!("by {}", self.name(by))
+                    });
+                lines.push(format!(
+                    "its result is {} states, digest {}, {by}",
+                    result.count, result.digest
+                ));
+            }
+            None => lines.push("it has no result yet".into()),
+        }
+        if let Some(lease) = cell.lease {
+            lines.push(format!(
+                "worker {} computes it (attempt {})",
+                self.name(lease.worker),
+                lease.attempt
+            ));
+        } else if cell.wanted {
+            lines.push(if cell.result.is_some() {
+                "it is to be computed again: a copy of its frontier is needed, and nobody has one"
+                    .into()
+            } else {
+                "it is to be computed next in its shard".to_string()
+            });
+            for input in job.bfs.graph().inputs(level, shard) {
+                match job.bfs.lack(input) {
+                    Lack::Nothing => {}
+                    Lack::Result => {
+                        lines.push(format!("it waits for the {input}, not computed yet"))
+                    }
+                    Lack::Copy => {
+                        lines.push(format!("it waits for the {input}: no worker has a copy"))
+                    }
+                }
+            }
+        }
+        for output in job.bfs.graph().outputs(level, shard) {
+            let holders: Vec<String> = job
+                .bfs
+                .holders(output)
+                .into_iter()
+                .flat_map(|h| h.iter())
+                .map(|(worker, durable)| {
+                    let place = if durable { "on disk" } else { "in memory" };
+                    format!("{} ({place})", self.name(worker))
+                })
+                .collect();
+            if !holders.is_empty() {
+                lines.push(format!("the {output} is held by {}", holders.join(", ")));
+            }
+        }
+        if let Some(reason) = job.set_aside(key, self.config.crash_limit) {
+            lines.push(format!("it is set aside: {reason}"));
+        }
+        if let Some(trouble) = job.troubles.get(&key) {
+            lines.push(format!(
+                "it failed {} times, its inputs were missing {} times; last: {}",
+                trouble.failures, trouble.inputs_missing, trouble.last
+            ));
+        }
+        if let Some(dispute) = job.dispute(key) {
+            lines.push(format!("alarm: {}", dispute.describe()));
+        }
+        let name = key.to_string();
+        let mine = job
+            .progress
+            .history
+            .iter()
+            .filter(|i| i.what.contains(&name))
+            .cloned();
+        Some(Explanation {
+            now: lines,
+            history: mine.collect(),
+        })
+    }
+
+    /// A worker.
+    pub fn explain_worker(&self, now: Now, id: WorkerId) -> Option<Explanation> {
+        let worker = self.workers.get(&id)?;
+        let mut lines = Vec::new();
+        lines.push(match (worker.is_live(), worker.condition().as_str()) {
+            (true, "") => "it is connected".to_string(),
+            (true, condition) => format!("it is connected; {condition}"),
+            (false, "left") => "it left when asked to".into(),
+            (false, _) if !worker.rehomed => format!(
+                "it is away for {} s; others take its shards soon",
+                now.millis.saturating_sub(worker.seen_at_millis) / 1000
+            ),
+            (false, _) => "it is away; others have its shards".into(),
+        });
+        if !worker.leases.is_empty() {
+            let some: Vec<String> = worker
+                .leases
+                .values()
+                .take(4)
+                .map(|(job, key)| format!("job {job}, {key}"))
+                .collect();
+            lines.push(format!(
+                "it has {} tasks: {}",
+                worker.leases.len(),
+                some.join("; ")
+            ));
+        }
+        if let Some(free) = worker.disk.free_bytes {
+            lines.push(format!("{free} bytes are free on its disk"));
+        }
+        if worker.record.crashes_in_a_row > 0 {
+            lines.push(format!(
+                "it ended {} times in a row without finishing a task",
+                worker.record.crashes_in_a_row
+            ));
+        }
+        Some(Explanation {
+            now: lines,
+            history: all(&worker.record.history),
+        })
+    }
+
+    /// What happened that concerns no known worker: refusals, the coordinator's own disk.
+    pub fn own_history(&self) -> Vec<Incident> {
+        all(&self.history)
+    }
+
+    /// What a running job has on its way.
+    fn present(&self, now: Now, job: &Job) -> Vec<String> {
+        let mut lines = Vec::new();
+        let ready = job.bfs.ready().len();
+        lines.push(format!(
+            "{} levels are complete; {ready} tasks are ready and not leased",
+            job.bfs.complete()
+        ));
+        let redone = job.bfs.rows().iter().flat_map(|row| &row.cells);
+        let redone = redone
+            .filter(|cell| cell.wanted && cell.result.is_some())
+            .count();
+        if redone > 0 {
+            lines.push(format!(
+                "{redone} results are computed again, because copies were lost"
+            ));
+        }
+        if let Some(missing) = job.bfs.writing().missing() {
+            lines.push(format!(
+                "a checkpoint is being written: {} artifacts are not on {} disks yet",
+                missing.len(),
+                job.bfs.writing().places()
+            ));
+        }
+        for (key, obstacle) in self.obstacles(now, job) {
+            match obstacle {
+                Obstacle::SetAside(_) | Obstacle::Later => {}
+                Obstacle::NoArbiter(evidence) => lines.push(evidence),
+                Obstacle::Memory(needed, allowed) => lines.push(format!(
+                    "{key} needs {needed} bytes of memory, no worker allows more than {allowed}"
+                )),
+            }
+        }
+        lines
+    }
+
     pub(crate) fn explain_running(&self, now: Now, job: &Job) -> String {
+        if let Some(reason) = &self.disk_full {
+            return reason.clone();
+        }
         if self.is_waiting_for_workers(now) {
             let names: Vec<&str> = self
                 .awaited
@@ -41,6 +266,13 @@ impl Coordinator {
         let leases: usize = self.live().map(|(_, w)| w.leases.len()).sum();
         if leases > 0 {
             return format!("{leases} tasks are being computed");
+        }
+        if self.lasting().next().is_none() {
+            let conditions = self
+                .live()
+                .map(|(_, w)| format!("{}: {}", w.name(), w.condition()));
+            let conditions: Vec<String> = conditions.collect();
+            return format!("no worker takes tasks ({})", conditions.join("; "));
         }
         if let Some((needed, allowed)) = job.troubles.values().find_map(|t| t.memory) {
             return format!(
@@ -76,4 +308,8 @@ impl Coordinator {
             None => "nothing is ready".into(),
         }
     }
+}
+
+fn all(history: &History) -> Vec<Incident> {
+    history.iter().cloned().collect()
 }

@@ -3,6 +3,7 @@
 use crate::artifact::Artifact;
 use crate::effect::{Change, Effect, Order, Reply};
 use crate::event::Now;
+use crate::lease::Obstacle;
 use crate::plan::bfs::{News, Writing};
 use crate::record::{Phase, Record};
 use crate::state::Coordinator;
@@ -73,6 +74,7 @@ impl Coordinator {
             );
         }
         if checkpointed {
+            job.progress.begins_anew = false;
             job.progress.checkpoint = job.bfs.checkpoint();
             let began = job.checkpointing.began.take().unwrap_or(now.millis);
             job.checkpointing.took = Some(now.millis.saturating_sub(began));
@@ -88,6 +90,11 @@ impl Coordinator {
         if job.is_running() && job.bfs.is_finished() {
             job.progress.exhausted = job.bfs.end().is_some_and(|end| end.exhausted);
             job.progress.antipodes = job.bfs.finals().antipodes().to_vec();
+            let packed = job.bfs.packed().iter().enumerate();
+            let packed = packed.filter_map(|(shard, packed)| Some((shard as u32, packed.result?)));
+            job.progress.packed = packed
+                .map(|(shard, (count, digest))| (shard, count, digest))
+                .collect();
             return self.end_job(now, id, Phase::Finished, out);
         }
         let nobody = self.live().next().is_none();
@@ -105,8 +112,135 @@ impl Coordinator {
                 self.touched.insert(id);
             }
         }
+        if let Some(reason) = self.is_gone(now, id) {
+            return self.rest(now, id, Phase::Incomplete { reason }, out);
+        }
         self.lease_ready(now, id, out);
+        if let Some(phase) = self.is_stuck(now, id) {
+            return self.rest(now, id, phase, out);
+        }
         self.note_stall(now, id, out);
+    }
+
+    /// Is all gone that a checkpoint promised to keep? Then the job says so and waits: it may come back.
+    fn is_gone(&self, now: Now, id: JobId) -> Option<String> {
+        let job = self.jobs.get(&id).filter(|job| job.is_running())?;
+        let level = job.progress.checkpoint?;
+        let expected = self.workers.values().any(|w| !w.is_live() && !w.rehomed);
+        if job.progress.begins_anew
+            || job.bfs.has_useful_copy()
+            || job.bfs.end().is_some() && !job.bfs.finals().is_pending()
+            || expected
+            || self.is_waiting_for_workers(now)
+            || self.lasting().next().is_none()
+        {
+            return None;
+        }
+        let held: Vec<&str> = job
+            .progress
+            .workers
+            .values()
+            .map(|p| p.name.as_str())
+            .collect();
+        Some(format!(
+            "everything that was stored of it is gone: the checkpoint at level {level} and all frontiers were held by {}; start that worker on its old --data, or begin anew with --fresh",
+            held.join(", ")
+        ))
+    }
+
+    /// Can nothing go on, because of tasks that nobody may have?
+    fn is_stuck(&self, now: Now, id: JobId) -> Option<Phase> {
+        let job = self.jobs.get(&id).filter(|job| job.is_running())?;
+        let writing = job
+            .bfs
+            .writing()
+            .missing()
+            .is_some_and(|missing| !missing.is_empty());
+        if self.works_for(id) || writing {
+            return None;
+        }
+        let obstacles = self.obstacles(now, job);
+        let mut aside = Vec::new();
+        for (key, obstacle) in &obstacles {
+            match obstacle {
+                Obstacle::NoArbiter(evidence) => {
+                    let reason = format!(
+                        "{evidence}; no third worker is there to decide: start one, then resume the job"
+                    );
+                    return Some(Phase::Suspect { reason });
+                }
+                Obstacle::SetAside(reason) => aside.push(format!("{key}: {reason}")),
+                // Another worker may join a cluster, but not a single process.
+                Obstacle::Memory(needed, allowed) if self.lasting().all(|(_, w)| w.local) => {
+                    aside.push(format!(
+                        "{key} needs {needed} bytes of memory, {allowed} are allowed; give --memory more"
+                    ));
+                }
+                Obstacle::Memory(..) | Obstacle::Later => return None,
+            }
+        }
+        let (first, count) = (aside.first()?, aside.len());
+        let more = if count > 1 {
+            format!(" (and {} more)", count - 1)
+        } else {
+            String::new()
+        };
+        Some(Phase::Incomplete {
+            reason: format!(
+                "{count} tasks cannot be done, all others that do not need them are: {first}{more}"
+            ),
+        })
+    }
+
+    /// Has any worker a task of the job?
+    pub(crate) fn works_for(&self, id: JobId) -> bool {
+        let mut live = self.live();
+        live.any(|(_, w)| w.leases.values().any(|(of, _)| *of == id))
+    }
+
+    /// Nothing more is done for the job until somebody resumes it. What is held in memory only goes to
+    /// disk.
+    fn rest(&mut self, now: Now, id: JobId, phase: Phase, out: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        job.bfs.abandon_checkpoint();
+        self.take_back_leases(id, out);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let what = match &phase {
+            Phase::Suspect { reason } => format!("the job is suspect: {reason}"),
+            Phase::Incomplete { reason } => format!("the job is incomplete: {reason}"),
+            _ => String::new(),
+        };
+        job.progress.history.push(now.unix, what);
+        job.stop_clock(now);
+        job.progress.phase = phase;
+        job.stalled = None;
+        let in_memory = job
+            .bfs
+            .copies()
+            .into_iter()
+            .filter(|&(_, _, durable)| !durable);
+        let persist: Vec<(WorkerId, Artifact)> =
+            in_memory.map(|(a, worker, _)| (worker, a)).collect();
+        out.push(Effect::Persist(job.progress_record(id, now, true)));
+        let pausing = std::mem::take(&mut job.pausing);
+        for (worker, artifacts) in by_worker(persist) {
+            self.order(worker, Order::Persist { job: id, artifacts }, out);
+        }
+        out.push(Effect::Changed {
+            job: id,
+            change: Change::State,
+        });
+        for request in pausing {
+            out.push(Effect::Reply {
+                request,
+                reply: Reply::Done { job: id },
+            });
+        }
+        self.touch_all();
     }
 
     /// Performs what the planner found out.
@@ -142,9 +276,7 @@ impl Coordinator {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_running()) else {
             return;
         };
-        let computing = self
-            .live()
-            .any(|(_, w)| w.leases.values().any(|(of, _)| *of == id));
+        let computing = self.works_for(id);
         let writing = self.live().next().is_some()
             && (job.bfs.writing().missing().is_some()
                 || (job.bfs.end().is_some() && !job.bfs.unsaved().is_empty()));
@@ -180,20 +312,38 @@ impl Coordinator {
             return;
         };
         let keep = phase == Phase::Finished && job.keeps_artifacts();
+        job.progress.levels = job.levels();
+        if let Phase::Failed { reason, .. } = &phase {
+            job.progress
+                .history
+                .push(now.unix, format!("the job failed: {reason}"));
+        }
         job.stop_clock(now);
         job.progress.phase = phase;
         job.progress.finished_at = Some(now.unix);
         job.stalled = None;
         job.troubles.clear();
         job.bfs.settle();
-        let news = job.bfs.take_news();
-        job.bfs.close();
+        let mut news = job.bfs.take_news();
+        if keep {
+            // Packed distances stand for the frontiers.
+            let spare = job.bfs.copies().into_iter();
+            let spare = spare.filter(|&(artifact, _, _)| job.bfs.is_spare_at_end(artifact));
+            news.released = spare
+                .map(|(artifact, worker, _)| (worker, artifact))
+                .collect();
+            job.bfs.close_keeping();
+        } else {
+            news.released.clear();
+            job.bfs.close();
+        }
         job.opened.clear();
         let pausing = std::mem::take(&mut job.pausing);
         self.tell(
             id,
             News {
-                results: news.results,
+                results: if keep { news.results } else { Vec::new() },
+                released: news.released,
                 ..News::default()
             },
             out,
@@ -203,6 +353,9 @@ impl Coordinator {
         }
         if let Some(job) = self.jobs.get(&id) {
             out.push(Effect::Persist(job.progress_record(id, now, true)));
+        }
+        if !keep {
+            out.push(Effect::Persist(Record::Compacted { job: id }));
         }
         // Also to those that were not asked on this connection: they may hold something of it.
         let connected: Vec<WorkerId> = self.live().map(|(id, _)| id).collect();

@@ -1,58 +1,186 @@
-//! Handing out tasks: which ready task goes to which worker.
+//! Handing out tasks: which ready task goes to which worker, and which ones nobody may have.
 
 use crate::effect::{Effect, Order};
 use crate::event::Now;
 use crate::plan::bfs::TaskKey;
-use crate::state::{Coordinator, Job, Trouble, Worker};
+use crate::state::{Coordinator, Job, Worker};
 use antipode_ids::{JobId, WorkerId};
 use antipode_solver_core::engine::ShardId;
 use antipode_solver_core::job::Task;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// At most so many leases wait at one worker.
 const LEASES_PER_WORKER: usize = 256;
 
+/// Why a ready task is given to nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It failed or ended its worker too often.
+    SetAside(String),
+    /// Answers differ, and there is no worker that has not given one.
+    NoArbiter(String),
+    /// It needs more memory than any worker there allows: needed, allowed.
+    Memory(u64, u64),
+    /// Nobody has room just now, or it is to run alone and others run.
+    Later,
+}
+
+/// Workers that may be given tasks, with the number of leases they have.
+struct Room<'a> {
+    load: BTreeMap<WorkerId, usize>,
+    /// They run a task that is to run alone.
+    solo: BTreeSet<WorkerId>,
+    workers: &'a BTreeMap<WorkerId, Worker>,
+}
+
 impl Coordinator {
     /// Leases what is ready to the owners of the shards.
     pub(crate) fn lease_ready(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
-        if self.is_waiting_for_workers(now) {
-            return;
-        }
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running()) else {
+        let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let mut granted: Vec<(TaskKey, WorkerId)> = Vec::new();
-        let mut load: BTreeMap<WorkerId, usize> = self
-            .live()
-            .map(|(worker, w)| (worker, w.leases.len()))
-            .collect();
-        if load.is_empty() {
-            return;
-        }
-        let expand = job
-            .bfs
-            .ready()
-            .iter()
-            .map(|&(level, shard)| TaskKey::Expand { level, shard });
-        // A pause does not wait for what comes after the last level.
-        let finals = if job.pausing.is_empty() {
-            job.bfs.ready_finals()
+        let granted = if job.is_running() && !self.may_not_lease(now) {
+            self.choose_all(job, job.ready_tasks().into_iter())
         } else {
             Vec::new()
         };
-        for key in expand.chain(finals) {
-            let trouble = job.troubles.get(&key);
-            let Some(worker) = choose(job, key, trouble, &load, &self.workers) else {
-                continue;
-            };
-            if let Some(load) = load.get_mut(&worker) {
-                *load += 1;
-            }
-            granted.push((key, worker));
-        }
         for (key, worker) in granted {
-            self.lease(id, key, worker, out);
+            if let Ok(worker) = worker {
+                self.lease(id, key, worker, out);
+            }
+        }
+        self.lease_copies(id, out);
+    }
+
+    /// Is nothing to be leased at present, whatever is ready?
+    fn may_not_lease(&self, now: Now) -> bool {
+        self.is_waiting_for_workers(now) || self.disk_full.is_some()
+    }
+
+    /// What keeps the ready tasks of a running job from being leased, if nothing is leased and nothing
+    /// could be. Empty: something can go on, or nothing is ready.
+    pub(crate) fn obstacles(&self, now: Now, job: &Job) -> Vec<(TaskKey, Obstacle)> {
+        if self.may_not_lease(now) || self.lasting().next().is_none() {
+            return Vec::new();
+        }
+        let mut obstacles = Vec::new();
+        for (key, chosen) in self.choose_all(job, job.ready_tasks().into_iter()) {
+            match chosen {
+                Ok(_) | Err(Obstacle::Later) => return Vec::new(),
+                Err(obstacle) => obstacles.push((key, obstacle)),
+            }
+        }
+        obstacles
+    }
+
+    fn choose_all(
+        &self,
+        job: &Job,
+        ready: impl Iterator<Item = TaskKey>,
+    ) -> Vec<(TaskKey, Result<WorkerId, Obstacle>)> {
+        let mut room = self.room();
+        if room.load.is_empty() {
+            return Vec::new();
+        }
+        let limit = self.config.crash_limit;
+        let mut chosen = Vec::new();
+        for key in ready {
+            let worker = match job.set_aside(key, limit) {
+                Some(reason) => Err(Obstacle::SetAside(reason)),
+                None => choose(job, key, &room),
+            };
+            if let Ok(worker) = worker {
+                room.take(worker, job.crashes(key).is_some_and(|c| c.is_solo()));
+            }
+            chosen.push((key, worker));
+        }
+        chosen
+    }
+
+    fn room(&self) -> Room<'_> {
+        let load = self.lasting().map(|(id, w)| (id, w.leases.len()));
+        let is_solo = |w: &Worker| {
+            let mut leases = w.leases.values();
+            leases.any(|(job, key)| {
+                let job = self.jobs.get(job);
+                job.and_then(|job| job.crashes(*key))
+                    .is_some_and(|c| c.is_solo())
+            })
+        };
+        let troubled = self
+            .jobs
+            .values()
+            .any(|job| !job.progress.crashes.is_empty());
+        let solo = if troubled {
+            self.lasting()
+                .filter(|(_, w)| is_solo(w))
+                .map(|(id, _)| id)
+                .collect()
+        } else {
+            BTreeSet::new()
+        };
+        Room {
+            load: load.collect(),
+            solo,
+            workers: &self.workers,
+        }
+    }
+
+    /// Leases copies of what is on too few disks, or at a worker that is to end.
+    fn lease_copies(&mut self, id: JobId, out: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let open = job.is_running() || job.is_database();
+        let due = if open {
+            job.bfs.copies_due()
+        } else {
+            Vec::new()
+        };
+        let mut wanted = due;
+        let draining: Vec<WorkerId> = self
+            .live()
+            .filter(|(_, w)| w.draining.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        let lasting: BTreeSet<WorkerId> = self.lasting().map(|(id, _)| id).collect();
+        if !lasting.is_empty() && (!job.progress.phase.is_final() || job.is_database()) {
+            for worker in draining {
+                let only = job.bfs.only_at(worker, &lasting);
+                let idle = only.into_iter().filter(|a| !job.bfs.is_copying(*a));
+                wanted.extend(idle.map(|artifact| (artifact, 1)));
+            }
+        }
+        let mut load: BTreeMap<WorkerId, usize> =
+            self.lasting().map(|(id, w)| (id, w.leases.len())).collect();
+        let mut granted = Vec::new();
+        for (artifact, copies) in wanted {
+            let holds = |worker: &WorkerId| {
+                let holders = job.bfs.holders(artifact);
+                holders.is_some_and(|h| h.contains(*worker))
+                    || job.bfs.copying().contains_key(&(artifact, *worker))
+            };
+            for _ in 0..copies {
+                let key = |to| TaskKey::Copy { artifact, to };
+                let limit = self.config.crash_limit;
+                let free = load.iter().filter(|(worker, load)| {
+                    **load < LEASES_PER_WORKER
+                        && !holds(worker)
+                        && !granted.contains(&key(**worker))
+                        && job.set_aside(key(**worker), limit).is_none()
+                });
+                let Some((&to, _)) = free.min_by_key(|&(worker, load)| (*load, *worker)) else {
+                    break;
+                };
+                load.entry(to).and_modify(|n| *n += 1);
+                granted.push(key(to));
+            }
+        }
+        for key in granted {
+            if let TaskKey::Copy { to, .. } = key {
+                self.lease(id, key, to, out);
+            }
         }
     }
 
@@ -64,7 +192,8 @@ impl Coordinator {
         let Some(connection) = worker.connection else {
             return;
         };
-        let (task, inputs, consume) = match key {
+        let mut consume = false;
+        let granted = match key {
             TaskKey::Expand { level, shard } => {
                 let again = job
                     .bfs
@@ -74,22 +203,17 @@ impl Coordinator {
                     resumed.from_level = resumed.from_level.min(level - 1);
                     resumed.tasks_redone += 1;
                 }
-                let (inputs, consume) = job.bfs.grant(level, shard, to, attempt);
-                (
-                    Task::Expand {
-                        level,
-                        shard: ShardId(shard),
-                    },
-                    inputs,
-                    consume,
-                )
+                let (inputs, used_up) = job.bfs.grant(level, shard, to, attempt);
+                consume = used_up;
+                let shard = ShardId(shard);
+                Some((Task::Expand { level, shard }, inputs))
             }
-            TaskKey::Smallest { .. } | TaskKey::Words => {
-                let Some((task, inputs)) = job.bfs.grant_final(key, to, attempt) else {
-                    return;
-                };
-                (task, inputs, false)
-            }
+            TaskKey::Smallest { .. } | TaskKey::Words => job.bfs.grant_final(key, to, attempt),
+            TaskKey::Pack { shard } => job.bfs.grant_pack(shard, to, attempt),
+            TaskKey::Copy { artifact, to } => job.bfs.grant_copy(artifact, to, attempt),
+        };
+        let Some((task, inputs)) = granted else {
+            return;
         };
         if job.opened.insert(to) {
             let definition = Arc::clone(&job.record.definition);
@@ -118,40 +242,101 @@ impl Coordinator {
     }
 }
 
+impl Job {
+    /// Tasks whose inputs are there, lowest level first.
+    pub(crate) fn ready_tasks(&self) -> Vec<TaskKey> {
+        let expand = self
+            .bfs
+            .ready()
+            .iter()
+            .map(|&(level, shard)| TaskKey::Expand { level, shard });
+        let mut ready: Vec<TaskKey> = expand.collect();
+        // A pause does not wait for what comes after the last level.
+        if self.pausing.is_empty() {
+            ready.extend(self.bfs.ready_finals());
+            let packs = self.bfs.ready_packs().into_iter();
+            ready.extend(packs.map(|shard| TaskKey::Pack { shard }));
+        }
+        ready
+    }
+}
+
+impl Room<'_> {
+    fn take(&mut self, worker: WorkerId, solo: bool) {
+        if let Some(load) = self.load.get_mut(&worker) {
+            *load += 1;
+        }
+        if solo {
+            self.solo.insert(worker);
+        }
+    }
+
+    fn has_room(&self, worker: WorkerId, solo: bool) -> bool {
+        let most = if solo { 1 } else { LEASES_PER_WORKER };
+        self.load.get(&worker).is_some_and(|&n| n < most) && !self.solo.contains(&worker)
+    }
+}
+
 /// The owner of the shard if it has room; another one for a task that does not work there.
-fn choose(
-    job: &Job,
-    key: TaskKey,
-    trouble: Option<&Trouble>,
-    load: &BTreeMap<WorkerId, usize>,
-    workers: &BTreeMap<WorkerId, Worker>,
-) -> Option<WorkerId> {
-    let avoided = |worker: &WorkerId| trouble.is_some_and(|t| t.avoid.contains(worker));
-    let has_room = |worker: &WorkerId| load.get(worker).is_some_and(|&n| n < LEASES_PER_WORKER);
+fn choose(job: &Job, key: TaskKey, room: &Room) -> Result<WorkerId, Obstacle> {
+    let trouble = job.troubles.get(&key);
+    let dispute = job.dispute(key);
+    let solo = job.crashes(key).is_some_and(|c| c.is_solo());
+    let claims = |worker: WorkerId| dispute.is_some_and(|d| d.has_claim_of(worker));
+    let avoided = |worker: WorkerId| trouble.is_some_and(|t| t.avoid.contains(&worker));
+    let all = || room.load.keys().copied();
+    if let Some(dispute) = dispute
+        && all().all(claims)
+    {
+        return Err(Obstacle::NoArbiter(dispute.describe()));
+    }
     let owner = match key {
-        TaskKey::Expand { shard, .. } | TaskKey::Smallest { shard } => {
+        TaskKey::Expand { shard, .. } | TaskKey::Smallest { shard } | TaskKey::Pack { shard } => {
             job.owners.get(shard as usize).copied().flatten()
         }
         // The search for words uses all threads of one worker.
         TaskKey::Words => {
-            let threads = |worker: &WorkerId| workers.get(worker).map_or(0, |w| w.threads);
-            let free = load.keys().filter(|w| !avoided(w)).copied();
-            free.max_by_key(|w| (threads(w), std::cmp::Reverse(*w)))
-                .or_else(|| load.keys().next().copied())
+            let threads = |worker: WorkerId| room.workers.get(&worker).map_or(0, |w| w.threads);
+            let free = all().filter(|&w| !avoided(w));
+            free.max_by_key(|&w| (threads(w), std::cmp::Reverse(w)))
+                .or_else(|| all().next())
+        }
+        TaskKey::Copy { to, .. } => Some(to),
+    };
+    let Some(owner) = owner else {
+        return Err(Obstacle::Later);
+    };
+    let if_room = |worker: WorkerId| {
+        let fits = room.has_room(worker, solo);
+        if fits {
+            Ok(worker)
+        } else {
+            Err(Obstacle::Later)
         }
     };
-    let owner = owner?;
-    if !avoided(&owner) {
-        return Some(owner).filter(|w| has_room(w));
+    let there = room.load.contains_key(&owner);
+    if !avoided(owner) && !claims(owner) {
+        // An owner that is away for a moment is waited for; one that can take nothing is not.
+        let stuck = room
+            .workers
+            .get(&owner)
+            .is_some_and(|w| w.is_live() && !w.may_take_work());
+        if there || !stuck {
+            return if_room(owner);
+        }
     }
-    let other = load
-        .keys()
-        .filter(|w| !avoided(w) && has_room(w))
-        .min_by_key(|w| (load[w], **w));
-    match other {
-        Some(&other) => Some(other),
+    let others = || all().filter(|&w| !avoided(w) && !claims(w));
+    let other = others()
+        .filter(|&w| room.has_room(w, solo))
+        .min_by_key(|w| (room.load[w], *w));
+    match (other, trouble.and_then(|t| t.memory)) {
+        (Some(other), _) => Ok(other),
+        (None, _) if others().next().is_some() => Err(Obstacle::Later),
         // More memory will not come by asking again; anything else may work at the second try.
-        None if trouble.is_some_and(|t| t.memory.is_some()) => None,
-        None => Some(owner).filter(|w| has_room(w)),
+        (None, Some((needed, allowed))) => Err(Obstacle::Memory(needed, allowed)),
+        (None, None) => match all().find(|&w| !claims(w)) {
+            Some(any) => if_room(if there && !claims(owner) { owner } else { any }),
+            None => Err(Obstacle::Later),
+        },
     }
 }

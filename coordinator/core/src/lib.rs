@@ -7,19 +7,25 @@
 
 pub mod artifact;
 pub mod check;
+pub mod dispute;
+mod drain;
 pub mod effect;
 pub mod event;
 pub mod explain;
 mod follow;
+pub mod incident;
 mod lease;
+pub mod outlook;
 mod place;
 pub mod plan;
 pub mod record;
+mod refute;
 mod report;
 mod request;
 mod session;
 pub mod state;
 mod step;
+pub mod trouble;
 
 pub use effect::{Change, Effect, Input, Order, Reply};
 pub use event::{

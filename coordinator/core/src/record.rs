@@ -1,5 +1,9 @@
 //! What a coordinator keeps on disk, so that another start goes on where this one ended.
 
+use crate::dispute::Dispute;
+use crate::incident::History;
+use crate::plan::bfs::TaskKey;
+use crate::trouble::Crashes;
 use antipode_ids::{Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::JobDefinition;
@@ -26,6 +30,19 @@ pub enum Record {
         shard: u32,
         result: ExpandResult,
     },
+    /// Results that were refuted: they never were.
+    Refuted {
+        job: JobId,
+        cells: Vec<(Level, u32)>,
+    },
+    /// A job has ended and its levels are in its progress: the results of its tasks are not needed.
+    Compacted {
+        job: JobId,
+    },
+    /// A job was dropped; its number is never given again.
+    Forgotten {
+        job: JobId,
+    },
     Key {
         key: String,
         job: JobId,
@@ -43,9 +60,12 @@ impl Record {
     /// with them is computed again, or announced again by the worker that holds the artifact.
     pub fn is_urgent(&self) -> bool {
         match self {
-            Record::Job { .. } | Record::Key { .. } => true,
+            Record::Job { .. }
+            | Record::Key { .. }
+            | Record::Refuted { .. }
+            | Record::Forgotten { .. } => true,
             Record::Progress { urgent, .. } | Record::Worker { urgent, .. } => *urgent,
-            Record::Result { .. } => false,
+            Record::Result { .. } | Record::Compacted { .. } => false,
         }
     }
 }
@@ -77,6 +97,26 @@ pub struct Progress {
     pub exhausted: bool,
     /// Farthest states with their words.
     pub antipodes: Vec<(State, Result<Vec<u16>, String>)>,
+    /// Ends of workers, by the task that was at work.
+    pub crashes: Vec<(TaskKey, Crashes)>,
+    /// Answers that differ and wait for another worker's.
+    pub disputes: Vec<Dispute>,
+    /// Somebody allowed it to begin anew after all that was stored was gone.
+    pub begins_anew: bool,
+    /// The levels of a job that has ended.
+    pub levels: Vec<LevelRecord>,
+    /// Packed distances: shard, number of states, digest.
+    pub packed: Vec<(u32, u64, Digest)>,
+    pub history: History,
+}
+
+/// A level of a job that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelRecord {
+    pub count: u64,
+    pub digest: Digest,
+    pub certificate: Certificate,
+    pub fetched_bytes: u64,
 }
 
 /// A worker as a job remembers it.
@@ -156,6 +196,9 @@ pub struct WorkerRecord {
     pub incarnation: Incarnation,
     /// It said goodbye: nobody waits for it after a restart.
     pub left: bool,
+    /// Ends without a goodbye since it last finished a task.
+    pub crashes_in_a_row: u32,
+    pub history: History,
 }
 
 /// All that a store holds, to start from.
@@ -164,6 +207,8 @@ pub struct Stored {
     pub jobs: BTreeMap<JobId, StoredJob>,
     pub keys: BTreeMap<String, (JobId, bool)>,
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
+    /// The highest number of a job that was dropped.
+    pub forgotten: Option<JobId>,
 }
 
 /// One job of a store.

@@ -1,20 +1,21 @@
 //! What workers report: answers, failures, what is on disk and what is lost.
 
 use crate::artifact::Artifact;
+use crate::dispute::{Claim, Dispute};
 use crate::effect::{Change, Effect, Order};
-use crate::event::{ConnectionId, Failure, Now, Report};
+use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
 use crate::plan::bfs::{Lease, TaskKey};
 use crate::record::{ExpandResult, Phase};
 use crate::session::key_of;
 use crate::state::{Coordinator, Job};
+use crate::trouble::MAX_FAILURES;
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::{Level, output_fits};
 use antipode_solver_core::job::{Task, TaskOutput};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A task that failed so often fails the job.
-const MAX_FAILURES: u32 = 5;
-/// A task whose inputs were not to be had so often fails the job: the network must be broken.
-const MAX_INPUTS_MISSING: u32 = 25;
+/// A worker at which so many tasks failed in a row is to blame, not they.
+const MAX_FAILING_TASKS: usize = 5;
 
 /// Which task an answer is about, and who gives it.
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +53,11 @@ impl Coordinator {
             Report::Heartbeat {
                 memory_bytes: _,
                 peak_memory_bytes,
-                disk: _,
-            } => self.note_memory(id, peak_memory_bytes),
+                disk,
+            } => {
+                self.note_memory(id, peak_memory_bytes);
+                self.note_disk(now, id, disk);
+            }
             Report::Done {
                 job,
                 task,
@@ -98,19 +102,54 @@ impl Coordinator {
                     self.touched.insert(job);
                 }
             }
-            Report::Lost {
-                artifacts,
-                reason: _,
-            } => {
-                for (job, artifact) in artifacts {
-                    if let Some(job) = self.jobs.get_mut(&job) {
-                        job.bfs.remove_copy(artifact, id);
-                    }
-                    self.touched.insert(job);
-                }
+            Report::Lost { artifacts, reason } => self.lost(now, id, artifacts, &reason),
+            Report::Retract { artifacts, reason } => {
+                self.retract(now, id, &artifacts, &reason, out);
             }
-            Report::Retract { .. } | Report::Draining { .. } => {}
-            Report::Leaving { reason: _ } => self.leave(id, out),
+            Report::Draining { reason } => self.begin_drain(now, id, reason, out),
+            Report::Leaving { reason: _ } => self.leave(now, id, out),
+        }
+    }
+
+    fn lost(&mut self, now: Now, id: WorkerId, artifacts: Vec<(JobId, Artifact)>, reason: &str) {
+        let name = self.name(id);
+        let mut counted: BTreeMap<JobId, (usize, Artifact)> = BTreeMap::new();
+        for (job_id, artifact) in artifacts {
+            if let Some(job) = self.jobs.get_mut(&job_id)
+                && job.bfs.remove_copy(artifact, id)
+            {
+                counted.entry(job_id).or_insert((0, artifact)).0 += 1;
+            }
+            self.touched.insert(job_id);
+        }
+        for (job_id, (count, first)) in counted {
+            if let Some(job) = self.jobs.get_mut(&job_id) {
+                let more = if count > 1 {
+                    format!(" and {} more", count - 1)
+                } else {
+                    String::new()
+                };
+                let what = format!("worker {name} lost the {first}{more}: {reason}");
+                job.progress.history.push(now.unix, what);
+            }
+        }
+    }
+
+    /// How a worker's disk stands.
+    fn note_disk(&mut self, now: Now, id: WorkerId, disk: DiskUse) {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        let before = std::mem::replace(&mut worker.disk, disk).full;
+        if before != worker.disk.full {
+            let what = if worker.disk.full {
+                "its disk is full: no new tasks"
+            } else {
+                "there is room on its disk again"
+            };
+            worker.record.history.push(now.unix, what.into());
+            self.place_all();
+            self.touch_all();
         }
     }
 
@@ -136,10 +175,12 @@ impl Coordinator {
         out: &mut Vec<Effect>,
     ) {
         self.forget_lease(about);
-        let Some(job) = self.unfinished(about.job) else {
+        let open = |job: &&mut Job| !job.progress.phase.is_final() || job.is_database();
+        let Some(job) = self.jobs.get_mut(&about.job).filter(open) else {
             return;
         };
-        let Some(key) = key_of(about.task).filter(|_| output_fits(about.task, &output)) else {
+        let key = key_of(about.task, about.from).filter(|_| output_fits(about.task, &output));
+        let Some(key) = key else {
             let failure = Failure::Other("the answer does not fit the task".into());
             return self.failed(now, about, failure, out);
         };
@@ -153,29 +194,6 @@ impl Coordinator {
                     certificate,
                 },
             ) => {
-                let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
-                    return;
-                };
-                if let Some(first) =
-                    first.filter(|first| (first.count, first.digest) != (count, digest))
-                {
-                    let reason = format!(
-                        "two answers for level {level}, shard {shard}: {} states, digest {} from {}; {count} states, digest {digest} from {}",
-                        first.count,
-                        first.digest,
-                        name_of(job, first.by),
-                        self.name(about.from),
-                    );
-                    return self.end_job(
-                        now,
-                        about.job,
-                        Phase::Failed {
-                            reason,
-                            internal: true,
-                        },
-                        out,
-                    );
-                }
                 let fetched_bytes = usage.fetched_bytes;
                 let result = ExpandResult {
                     count,
@@ -184,15 +202,33 @@ impl Coordinator {
                     fetched_bytes,
                     by: Some(about.from),
                 };
-                take_in(job, (level, shard), result, first.is_none());
-                Ok(true)
+                return self.expanded(now, about, (level, shard), result, usage, out);
             }
             (TaskKey::Smallest { shard }, TaskOutput::Smallest { states }) => {
                 job.bfs.accept_smallest(shard, states)
             }
             (TaskKey::Words, TaskOutput::Words { words }) => job.bfs.accept_words(words),
+            (TaskKey::Pack { shard }, TaskOutput::Packed { count, digest }) => {
+                job.bfs.accept_packed(shard, (count, digest), about.from)
+            }
+            (TaskKey::Copy { artifact, to }, TaskOutput::Copied) => {
+                Ok(job.bfs.accept_copy(artifact, to))
+            }
             _ => Ok(false),
         };
+        self.counted(now, about, key, (lease, usage), counted, out);
+    }
+
+    /// An answer was taken in, was not waited for, or does not fit.
+    fn counted(
+        &mut self,
+        now: Now,
+        about: About,
+        key: TaskKey,
+        (lease, usage): (Option<Lease>, Usage),
+        counted: Result<bool, String>,
+        out: &mut Vec<Effect>,
+    ) {
         match counted {
             Ok(false) => {}
             Ok(true) => {
@@ -210,18 +246,149 @@ impl Coordinator {
         }
     }
 
+    /// The answer of an Expand task: the first one, the same again, or another one.
+    fn expanded(
+        &mut self,
+        now: Now,
+        about: About,
+        (level, shard): (Level, u32),
+        result: ExpandResult,
+        usage: Usage,
+        out: &mut Vec<Effect>,
+    ) {
+        let key = TaskKey::Expand { level, shard };
+        let Some(job) = self.unfinished(about.job) else {
+            return;
+        };
+        let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
+            return;
+        };
+        let same =
+            |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
+        let lease = job.bfs.lease(key);
+        if first.is_some_and(|first| !same(&first))
+            || (first.is_none() && job.dispute(key).is_some())
+        {
+            return self.disputed(now, about, (level, shard), result, out);
+        }
+        take_in(job, (level, shard), result, first.is_none());
+        self.counted(now, about, key, (lease, usage), Ok(true), out);
+    }
+
+    /// Another answer than one that was given before. The results that rest on the first one are
+    /// taken back, and a worker that has not answered yet decides.
+    fn disputed(
+        &mut self,
+        now: Now,
+        about: About,
+        (level, shard): (Level, u32),
+        result: ExpandResult,
+        out: &mut Vec<Effect>,
+    ) {
+        let key = TaskKey::Expand { level, shard };
+        let name = self.name(about.from);
+        let Some(job) = self.unfinished(about.job) else {
+            return;
+        };
+        let known = job.bfs.cell(level, shard).and_then(|cell| cell.result);
+        let claim = Claim {
+            by: about.from,
+            name,
+            count: result.count,
+            digest: result.digest,
+        };
+        let mut dispute = match job.dispute(key) {
+            Some(dispute) => dispute.clone(),
+            None => {
+                let claims = known.iter().map(|first| Claim {
+                    by: first.by.unwrap_or(WorkerId(0)),
+                    name: name_of(job, first.by),
+                    count: first.count,
+                    digest: first.digest,
+                });
+                let claims = claims.collect();
+                Dispute {
+                    level,
+                    shard,
+                    claims,
+                }
+            }
+        };
+        let is_it = |d: &Dispute| (d.level, d.shard) == (level, shard);
+        if let Some(wrong) = dispute.refuted_by(&result) {
+            // Two agree: the others are not to be trusted with anything they did for this job.
+            job.progress.disputes.retain(|d| !is_it(d));
+            let names: Vec<String> = wrong.iter().map(|&w| name_of(job, Some(w))).collect();
+            let of_wrong = job.bfs.task_results();
+            let of_wrong = of_wrong.filter(|(_, _, r)| r.by.is_some_and(|by| wrong.contains(&by)));
+            let cells: BTreeSet<(Level, u32)> = of_wrong.map(|(l, s, _)| (l, s)).collect();
+            let what = format!(
+                "alarm settled: {}; {} decided, {} gave wrong answers: its {} results and what rests on them are computed again",
+                dispute.describe(),
+                name_of(job, Some(about.from)),
+                names.join(", "),
+                cells.len()
+            );
+            job.progress.history.push(now.unix, what);
+            job.bfs.free(key, false);
+            take_in(job, (level, shard), result, known.is_none());
+            let distrusted: BTreeSet<WorkerId> = wrong.into_iter().collect();
+            self.distrust(now, &distrusted);
+            self.refute(now, about.job, cells, &distrusted, out);
+        } else if known.is_some() || !dispute.has_claim_of(about.from) {
+            dispute.claims.push(claim);
+            let what = format!("alarm: {}", dispute.describe());
+            job.progress.history.push(now.unix, what);
+            job.progress.disputes.retain(|d| !is_it(d));
+            job.progress.disputes.push(dispute);
+            job.bfs.free(key, false);
+            // What either holds may be wrong.
+            let cells = BTreeSet::from([(level, shard)]);
+            self.refute(now, about.job, cells, &BTreeSet::new(), out);
+            if let Some(job) = self.jobs.get(&about.job) {
+                out.push(Effect::Persist(job.progress_record(about.job, now, true)));
+            }
+        } else {
+            // It was asked before; somebody else must answer.
+            job.bfs.free(key, false);
+        }
+        self.touched.insert(about.job);
+        out.push(Effect::Changed {
+            job: about.job,
+            change: Change::State,
+        });
+    }
+
+    /// These workers gave wrong answers: they get no more tasks until they are started again.
+    fn distrust(&mut self, now: Now, wrong: &BTreeSet<WorkerId>) {
+        for worker in wrong {
+            if let Some(worker) = self.workers.get_mut(worker) {
+                let reason = "it gave a wrong answer; check its memory and processor".to_string();
+                worker
+                    .record
+                    .history
+                    .push(now.unix, format!("quarantined: {reason}"));
+                worker.quarantined = Some(reason);
+            }
+        }
+        self.place_all();
+    }
+
     /// Counts a task for its job and its worker.
     fn note_work(&mut self, about: About, key: TaskKey, usage: Usage) {
         let Some(job) = self.jobs.get_mut(&about.job) else {
             return;
         };
         job.troubles.remove(&key);
+        job.progress.crashes.retain(|(of, _)| *of != key);
         job.progress.tasks_done += 1;
         job.progress.engine_nanos += usage.engine_nanos;
         let Some(worker) = self.workers.get_mut(&about.from) else {
             return;
         };
         worker.tasks_done += 1;
+        worker.failures.clear();
+        worker.record.crashes_in_a_row = 0;
         let participant = job.progress.workers.entry(about.from).or_default();
         participant.name.clone_from(&worker.record.name);
         participant.kernel.clone_from(&worker.kernel);
@@ -249,7 +416,7 @@ impl Coordinator {
                 out,
             );
         }
-        let Some(key) = key_of(about.task) else {
+        let Some(key) = key_of(about.task, about.from) else {
             return;
         };
         // Only the present lease may be given back; an older one says nothing about it.
@@ -261,6 +428,7 @@ impl Coordinator {
             return;
         }
         job.bfs.free(key, true);
+        let is_fault = matches!(failure, Failure::Other(_));
         let trouble = job.troubles.entry(key).or_default();
         let reason = match failure {
             Failure::InputMissing {
@@ -281,23 +449,7 @@ impl Coordinator {
             Failure::Memory { needed, allowed } => {
                 trouble.avoid.insert(about.from);
                 trouble.memory = Some((needed, allowed.max(trouble.memory.map_or(0, |m| m.1))));
-                // Another worker may join a cluster, but not a single process.
-                let mut live = self.workers.iter().filter(|(_, w)| w.is_live());
-                if !live.all(|(id, w)| w.local && trouble.avoid.contains(id)) {
-                    return;
-                }
-                let reason = format!(
-                    "{task} needs {needed} bytes of memory, {allowed} are allowed; give --memory more"
-                );
-                return self.end_job(
-                    now,
-                    about.job,
-                    Phase::Failed {
-                        reason,
-                        internal: false,
-                    },
-                    out,
-                );
+                format!("it needs {needed} bytes of memory, {allowed} are allowed")
             }
             Failure::Other(reason) => {
                 trouble.failures += 1;
@@ -306,18 +458,44 @@ impl Coordinator {
             }
             Failure::Violated(_) => return,
         };
-        if trouble.failures >= MAX_FAILURES || trouble.inputs_missing >= MAX_INPUTS_MISSING {
-            let times = trouble.failures.max(trouble.inputs_missing);
-            let reason = format!("{task} failed {times} times, last at worker {worker}: {reason}");
-            self.end_job(
-                now,
-                about.job,
-                Phase::Failed {
-                    reason,
-                    internal: false,
-                },
-                out,
-            );
+        trouble.last = format!("worker {worker}: {reason}");
+        let times = trouble.failures.max(trouble.inputs_missing);
+        if times == 1 || times == MAX_FAILURES {
+            let what = format!("worker {worker}, {task}: {reason}");
+            job.progress.history.push(now.unix, what);
+        }
+        if is_fault {
+            self.note_failing_worker(now, about, key);
+        }
+    }
+
+    /// A worker at which everything fails gets no more tasks, while there are others.
+    fn note_failing_worker(&mut self, now: Now, about: About, key: TaskKey) {
+        let others = self.lasting().any(|(other, _)| other != about.from);
+        let Some(worker) = self.workers.get_mut(&about.from) else {
+            return;
+        };
+        worker.failures.insert((about.job, key));
+        if worker.failures.len() >= MAX_FAILING_TASKS && others && worker.quarantined.is_none() {
+            let reason = format!("{MAX_FAILING_TASKS} tasks in a row failed there");
+            worker
+                .record
+                .history
+                .push(now.unix, format!("quarantined: {reason}"));
+            worker.quarantined = Some(reason);
+            // What failed there only may work elsewhere.
+            let failed = std::mem::take(&mut worker.failures);
+            for (job, key) in failed {
+                if let Some(trouble) = self
+                    .jobs
+                    .get_mut(&job)
+                    .and_then(|j| j.troubles.get_mut(&key))
+                {
+                    trouble.failures = 0;
+                }
+            }
+            self.place_all();
+            self.touch_all();
         }
     }
 
@@ -341,13 +519,13 @@ impl Coordinator {
         );
     }
 
-    fn unfinished(&mut self, id: JobId) -> Option<&mut Job> {
+    pub(crate) fn unfinished(&mut self, id: JobId) -> Option<&mut Job> {
         self.jobs
             .get_mut(&id)
             .filter(|job| !job.progress.phase.is_final())
     }
 
-    fn name(&self, worker: WorkerId) -> String {
+    pub(crate) fn name(&self, worker: WorkerId) -> String {
         self.workers.get(&worker).map_or_else(
             || worker.to_string(),
             |w| format!("{} ({worker})", w.name()),

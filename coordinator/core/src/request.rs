@@ -1,6 +1,6 @@
 //! What clients ask: submit, cancel, pause, resume.
 
-use crate::effect::{Change, Effect, Reply};
+use crate::effect::{Change, Effect, Order, Reply};
 use crate::event::{Now, RequestId, Submission};
 use crate::record::{JobRecord, Phase, Record};
 use crate::state::{Coordinator, Job};
@@ -17,6 +17,15 @@ impl Coordinator {
             definition,
             roots,
         } = submission;
+        if let Some(reason) = self
+            .disk_full
+            .clone()
+            .filter(|_| !self.keys.contains_key(&key))
+        {
+            let reply = Reply::NotNow { reason };
+            out.push(Effect::Reply { request, reply });
+            return;
+        }
         if let Some(&(job, existing)) = self.keys.get(&key) {
             out.push(Effect::Reply {
                 request,
@@ -36,14 +45,15 @@ impl Coordinator {
                 if self
                     .jobs
                     .get(&id)
-                    .is_some_and(|job| job.progress.phase == Phase::Paused)
+                    .is_some_and(|job| job.progress.phase.is_resting())
                 {
                     self.go_on(now, id, out);
                 }
                 id
             }
             None => {
-                let id = JobId(self.jobs.keys().next_back().map_or(1, |last| last.0 + 1));
+                let last = self.jobs.keys().next_back().copied().max(self.forgotten);
+                let id = JobId(last.map_or(1, |last| last.0 + 1));
                 let record = Arc::new(JobRecord {
                     definition,
                     roots,
@@ -151,25 +161,16 @@ impl Coordinator {
     }
 
     pub(crate) fn paused(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
-        let mut revoked = Vec::new();
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.bfs.abandon_checkpoint();
         self.touched.insert(id);
         // Tasks after the last level may be at work still; nobody will wait for them.
-        let leases: Vec<_> = self
-            .workers
-            .values()
-            .flat_map(|w| w.leases())
-            .map(|(_, task)| *task)
-            .collect();
-        for (_, key) in leases.into_iter().filter(|(of, _)| *of == id) {
-            if let Some(lease) = job.bfs.lease(key) {
-                job.bfs.free(key, true);
-                revoked.push(lease);
-            }
-        }
+        self.take_back_leases(id, out);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
         job.stop_clock(now);
         job.progress.phase = Phase::Paused;
         job.stalled = None;
@@ -184,8 +185,23 @@ impl Coordinator {
                 reply: Reply::Done { job: id },
             });
         }
-        for lease in revoked {
-            self.revoke(lease, out);
+    }
+
+    /// Nobody waits for what workers do for the job.
+    pub(crate) fn take_back_leases(&mut self, id: JobId, out: &mut Vec<Effect>) {
+        let leases = self.workers.values().flat_map(|w| w.leases.values());
+        let leases: Vec<_> = leases
+            .filter(|(of, _)| *of == id)
+            .map(|&(_, key)| key)
+            .collect();
+        for key in leases {
+            let Some(job) = self.jobs.get_mut(&id) else {
+                return;
+            };
+            if let Some(lease) = job.bfs.lease(key) {
+                job.bfs.free(key, true);
+                self.revoke(lease, out);
+            }
         }
     }
 
@@ -193,16 +209,24 @@ impl Coordinator {
         &mut self,
         now: Now,
         request: RequestId,
-        id: JobId,
+        (id, fresh): (JobId, bool),
         out: &mut Vec<Effect>,
     ) {
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get_mut(&id) else {
             out.push(Effect::Reply {
                 request,
                 reply: Reply::NoSuchJob { job: id },
             });
             return;
         };
+        if !job.progress.phase.is_final() {
+            // Whoever resumes has done something about what went wrong.
+            job.troubles.clear();
+            job.progress.crashes.clear();
+            job.progress.begins_anew |= fresh;
+            out.push(Effect::Persist(job.progress_record(id, now, true)));
+            self.touched.insert(id);
+        }
         match job.progress.phase {
             Phase::Paused | Phase::Suspect { .. } | Phase::Incomplete { .. } => {
                 self.go_on(now, id, out);
@@ -221,6 +245,48 @@ impl Coordinator {
             request,
             reply: Reply::Done { job: id },
         });
+    }
+
+    /// Drops a job that has ended, with everything of it.
+    pub(crate) fn forget(&mut self, request: RequestId, id: JobId, out: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.get(&id) else {
+            let reply = Reply::NoSuchJob { job: id };
+            out.push(Effect::Reply { request, reply });
+            return;
+        };
+        if !job.progress.phase.is_final() {
+            let reason = format!("job {id} has not ended; `antipode cancel {id}` ends it");
+            let reply = Reply::Invalid { reason };
+            out.push(Effect::Reply { request, reply });
+            return;
+        }
+        self.jobs.remove(&id);
+        self.keys.retain(|_, (job, _)| *job != id);
+        self.forgotten = self.forgotten.max(Some(id));
+        out.push(Effect::Persist(Record::Forgotten { job: id }));
+        let connected: Vec<_> = self.live().map(|(worker, _)| worker).collect();
+        for worker in connected {
+            let order = Order::Close {
+                job: id,
+                keep: false,
+            };
+            self.order(worker, order, out);
+        }
+        let reply = Reply::Done { job: id };
+        out.push(Effect::Reply { request, reply });
+    }
+
+    /// The coordinator's own disk is full, or has room again.
+    pub(crate) fn note_own_disk(&mut self, now: Now, full: Option<String>) {
+        if self.disk_full.is_some() != full.is_some() {
+            let what = match &full {
+                Some(reason) => reason.clone(),
+                None => "there is room on the coordinator's disk again".into(),
+            };
+            self.history.push(now.unix, what);
+            self.touch_all();
+        }
+        self.disk_full = full;
     }
 
     pub(crate) fn go_on(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {

@@ -1,16 +1,17 @@
 //! Workers come, fall silent, and go.
 
-use crate::artifact::ArtifactKind;
+use crate::artifact::{Artifact, ArtifactKind};
 use crate::effect::{Effect, Order};
 use crate::event::{ConnectionId, Now, Registration};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
-use crate::record::{ExpandResult, Record, WorkerRecord};
+use crate::record::{ExpandResult, Phase, Record, WorkerRecord};
 use crate::state::{Config, Coordinator, Worker};
-use antipode_ids::{Attempt, JobId, WorkerId};
+use crate::trouble::Crashes;
+use antipode_ids::{Attempt, Cause, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
 use antipode_solver_core::job::Task;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many heartbeats in a row that do not come are a silence.
 const SILENT: u64 = 3;
@@ -23,7 +24,9 @@ impl Coordinator {
         registration: Registration,
         out: &mut Vec<Effect>,
     ) {
+        let (name, refusals) = (registration.name.clone(), &mut self.history);
         let mut refuse = |reason: String| {
+            refusals.push(now.unix, format!("worker {name} was refused: {reason}"));
             out.push(Effect::Send {
                 connection,
                 order: Order::Refused { reason },
@@ -58,11 +61,23 @@ impl Coordinator {
         }
         self.connections.insert(connection, id);
         self.awaited.remove(&id);
-        let record = WorkerRecord {
+        let old = self.workers.get(&id);
+        let mut record = WorkerRecord {
             name: registration.name.clone(),
             incarnation: registration.incarnation,
             left: false,
+            crashes_in_a_row: old.map_or(0, |w| w.record.crashes_in_a_row),
+            history: old.map(|w| w.record.history.clone()).unwrap_or_default(),
         };
+        let same_start = old.is_some_and(|w| w.record.incarnation == registration.incarnation);
+        // A repeated registration of one start repeats what it said.
+        let ended = registration.ended.filter(|_| !same_start);
+        if let Some(ended) = &ended {
+            record.history.push(ended.at, ended.cause.to_string());
+            if ended.cause.may_be_the_task() {
+                record.crashes_in_a_row += 1;
+            }
+        }
         out.push(Effect::Persist(Record::Worker {
             worker: id,
             record: record.clone(),
@@ -96,10 +111,29 @@ impl Coordinator {
             leases: BTreeMap::new(),
             tasks_done: before.as_ref().map_or(0, |w| w.tasks_done),
             peak_memory_bytes: before.as_ref().map_or(0, |w| w.peak_memory_bytes),
+            draining: before
+                .as_ref()
+                .filter(|_| same_start)
+                .and_then(|w| w.draining.clone()),
+            disk: before.as_ref().map(|w| w.disk.clone()).unwrap_or_default(),
+            failures: BTreeSet::new(),
+            quarantined: None,
+            at_loss: Vec::new(),
         };
         self.workers.insert(id, worker);
-        for job in self.jobs.values_mut() {
+        if let Some(ended) = ended {
+            let keys = ended.running.iter();
+            let keys = keys.filter_map(|(job, task)| Some((*job, key_of(task, id)?)));
+            self.note_end(now, id, ended.cause, &keys.collect::<Vec<_>>(), out);
+        }
+        self.quarantine_if_crashing(now, id);
+        let mut without_copies = Vec::new();
+        for (&job_id, job) in &mut self.jobs {
             job.bfs.remove_copies_of(id);
+            let incomplete = matches!(job.progress.phase, Phase::Incomplete { .. });
+            if incomplete && !job.bfs.has_useful_copy() {
+                without_copies.push(job_id);
+            }
             job.opened.remove(&id);
             job.troubles
                 .values_mut()
@@ -107,6 +141,16 @@ impl Coordinator {
         }
         self.take_up_copies(id, connection, registration.held, out);
         self.take_up_leases(id, old_leases, registration.running, out);
+        for job in without_copies {
+            // What was gone has come back.
+            if self
+                .jobs
+                .get(&job)
+                .is_some_and(|job| job.bfs.has_useful_copy())
+            {
+                self.go_on(now, job, out);
+            }
+        }
         self.place_all();
         self.touch_all();
     }
@@ -125,7 +169,7 @@ impl Coordinator {
             let Some(job) = self
                 .jobs
                 .get_mut(&copy.job)
-                .filter(|job| !job.progress.phase.is_final())
+                .filter(|job| !job.progress.phase.is_final() || job.is_database())
             else {
                 let keeps = self
                     .jobs
@@ -138,7 +182,14 @@ impl Coordinator {
             let unknown = job
                 .bfs
                 .cell(artifact.level, artifact.shard)
-                .is_some_and(|c| c.result.is_none());
+                .is_some_and(|c| c.result.is_none())
+                && !job.is_database()
+                && job
+                    .dispute(TaskKey::Expand {
+                        level: artifact.level,
+                        shard: artifact.shard,
+                    })
+                    .is_none();
             if unknown && artifact.kind == ArtifactKind::Frontier && artifact.level > 0 {
                 let result = ExpandResult {
                     count: copy.count,
@@ -174,7 +225,7 @@ impl Coordinator {
         let mut unwanted = Vec::new();
         let mut going_on = BTreeMap::new();
         for (job, task, attempt) in running {
-            let adopted = key_of(&task).filter(|&key| match self.jobs.get_mut(&job) {
+            let adopted = key_of(&task, id).filter(|&key| match self.jobs.get_mut(&job) {
                 Some(job) if job.is_running() => {
                     old.contains_key(&attempt)
                         && job.bfs.lease(key).is_some_and(|l| l.attempt == attempt)
@@ -224,8 +275,8 @@ impl Coordinator {
         let silent = now.millis.saturating_sub(worker.seen_at_millis);
         worker.closed_at = (silent <= SILENT * self.config.heartbeat).then_some(now.millis);
         if worker.local {
-            self.lose(id, out);
-            self.rehome(id);
+            self.lose(now, id, Cause::Closed, out);
+            self.rehome(now, id, out);
         }
         for job in self.jobs.values_mut() {
             job.opened.remove(&id);
@@ -235,51 +286,150 @@ impl Coordinator {
     }
 
     /// The worker said goodbye.
-    pub(crate) fn leave(&mut self, id: WorkerId, out: &mut Vec<Effect>) {
+    pub(crate) fn leave(&mut self, now: Now, id: WorkerId, out: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
         worker.record.left = true;
+        worker
+            .record
+            .history
+            .push(now.unix, Cause::Left.to_string());
         let record = worker.record.clone();
         out.push(Effect::Persist(Record::Worker {
             worker: id,
             record,
             urgent: false,
         }));
-        self.lose(id, out);
-        self.rehome(id);
+        self.lose(now, id, Cause::Left, out);
+        self.rehome(now, id, out);
     }
 
     /// Its leases return, its copies count as gone, and it must register again.
-    pub(crate) fn lose(&mut self, id: WorkerId, out: &mut Vec<Effect>) {
+    pub(crate) fn lose(&mut self, now: Now, id: WorkerId, cause: Cause, out: &mut Vec<Effect>) {
         self.awaited.remove(&id);
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
         worker.lost = true;
+        if cause != Cause::Left {
+            worker.record.history.push(now.unix, cause.to_string());
+        }
+        let name = format!("{} ({id})", worker.record.name);
         if let Some(connection) = worker.connection.take() {
             self.connections.remove(&connection);
             out.push(Effect::HangUp { connection });
         }
         let leases = std::mem::take(&mut worker.leases);
+        if cause.may_be_the_task() {
+            worker.at_loss = leases.values().copied().collect();
+        }
+        let mut lost_leases: BTreeMap<JobId, usize> = BTreeMap::new();
         for (job, key) in leases.into_values() {
+            *lost_leases.entry(job).or_default() += 1;
             if let Some(job) = self.jobs.get_mut(&job) {
                 job.bfs.free(key, false);
             }
         }
-        for job in self.jobs.values_mut() {
-            job.bfs.remove_copies_of(id);
+        for (job_id, job) in &mut self.jobs {
+            let copies = job.bfs.remove_copies_of(id);
             job.opened.remove(&id);
+            let leases = lost_leases.get(job_id).copied().unwrap_or(0);
+            if !job.progress.phase.is_final() && (copies > 0 || leases > 0) {
+                let what = format!(
+                    "worker {name} was lost with {copies} artifacts and {leases} leases: {cause}"
+                );
+                job.progress.history.push(now.unix, what);
+            }
         }
         self.touch_all();
     }
 
-    /// Others take its shards.
-    fn rehome(&mut self, id: WorkerId) {
+    /// Others take its shards. It did not come back to say what it was doing when it ended: all that it
+    /// was leased may be to blame.
+    fn rehome(&mut self, now: Now, id: WorkerId, out: &mut Vec<Effect>) {
+        let mut at_loss = Vec::new();
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.rehomed = true;
+            at_loss = std::mem::take(&mut worker.at_loss);
         }
+        self.note_end(now, id, Cause::Closed, &at_loss, out);
         self.place_all();
+    }
+
+    /// A worker's process ended with these tasks at work.
+    fn note_end(
+        &mut self,
+        now: Now,
+        id: WorkerId,
+        cause: Cause,
+        at_work: &[(JobId, TaskKey)],
+        out: &mut Vec<Effect>,
+    ) {
+        if !cause.may_be_the_task() || at_work.is_empty() {
+            return;
+        }
+        let alone = at_work.len() == 1;
+        let (name, crash_limit) = (self.name(id), self.config.crash_limit);
+        for &(job_id, key) in at_work {
+            let Some(job) = self.unfinished(job_id) else {
+                continue;
+            };
+            let known = job.progress.crashes.iter().position(|(of, _)| *of == key);
+            let at = known.unwrap_or_else(|| {
+                let new = Crashes {
+                    together: 0,
+                    alone: 0,
+                    last: cause,
+                    at: now.unix,
+                };
+                job.progress.crashes.push((key, new));
+                job.progress.crashes.len() - 1
+            });
+            let crashes = &mut job.progress.crashes[at].1;
+            *(if alone {
+                &mut crashes.alone
+            } else {
+                &mut crashes.together
+            }) += 1;
+            (crashes.last, crashes.at) = (cause, now.unix);
+            let crashes = *crashes;
+            if alone {
+                let what = format!(
+                    "worker {name} ended while {key} ran alone, for the {}. time: {cause}",
+                    crashes.alone
+                );
+                job.progress.history.push(now.unix, what);
+                if crashes.alone == crash_limit {
+                    let what =
+                        format!("{key} is set aside: it ended its worker {crash_limit} times");
+                    job.progress.history.push(now.unix, what);
+                }
+            }
+            out.push(Effect::Persist(job.progress_record(job_id, now, true)));
+            self.touched.insert(job_id);
+        }
+    }
+
+    /// A worker that ends again and again without finishing anything gets no more tasks, while there
+    /// are others.
+    fn quarantine_if_crashing(&mut self, now: Now, id: WorkerId) {
+        let limit = self.config.crash_limit;
+        let others = self.lasting().any(|(other, _)| other != id);
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        if worker.record.crashes_in_a_row >= limit && others {
+            let reason = format!(
+                "it ended {} times in a row without finishing a task",
+                worker.record.crashes_in_a_row
+            );
+            worker
+                .record
+                .history
+                .push(now.unix, format!("quarantined: {reason}"));
+            worker.quarantined = Some(reason);
+        }
     }
 
     pub(crate) fn tick(&mut self, now: Now, out: &mut Vec<Effect>) {
@@ -326,7 +476,11 @@ impl Coordinator {
             .filter(|(_, w)| !w.lost && (silent(w) > lease || ended(w)))
             .map(|(&id, _)| id)
             .collect();
-        lost.into_iter().for_each(|id| self.lose(id, out));
+        for id in lost {
+            let closed = self.workers.get(&id).is_some_and(ended);
+            let cause = if closed { Cause::Closed } else { Cause::Silent };
+            self.lose(now, id, cause, out);
+        }
         let away: Vec<WorkerId> = self
             .workers
             .iter()
@@ -334,7 +488,7 @@ impl Coordinator {
             .filter(|(_, w)| silent(w) > rebuild_after || ended(w))
             .map(|(&id, _)| id)
             .collect();
-        away.into_iter().for_each(|id| self.rehome(id));
+        away.into_iter().for_each(|id| self.rehome(now, id, out));
     }
 
     /// Gives the shards of all unfinished jobs to the workers there are.
@@ -346,10 +500,12 @@ impl Coordinator {
             let workers = self.workers.iter();
             workers
                 .filter(|(_, w)| if present { w.is_live() } else { !w.rehomed })
+                .filter(|(_, w)| w.draining.is_none() && w.quarantined.is_none())
                 .map(|(&id, w)| (id, w.threads))
                 .collect()
         };
         let (expected, present) = (all(false), all(true));
+        let places = self.config.places(self.lasting().count());
         for job in self
             .jobs
             .values_mut()
@@ -357,6 +513,9 @@ impl Coordinator {
         {
             let waits = job.bfs.reached() > 0 || present.is_empty();
             place(&mut job.owners, if waits { &expected } else { &present });
+            if job.bfs.places() != places {
+                job.bfs.set_places(places);
+            }
         }
     }
 
@@ -369,8 +528,8 @@ impl Coordinator {
     }
 }
 
-/// Which task of its job it is.
-pub(crate) fn key_of(task: &Task) -> Option<TaskKey> {
+/// Which task of its job it is, done by this worker.
+pub(crate) fn key_of(task: &Task, by: WorkerId) -> Option<TaskKey> {
     Some(match task {
         Task::Expand { level: 0, .. } => return None,
         Task::Expand { level, shard } => TaskKey::Expand {
@@ -379,6 +538,14 @@ pub(crate) fn key_of(task: &Task) -> Option<TaskKey> {
         },
         Task::Smallest { shard, .. } => TaskKey::Smallest { shard: shard.0 },
         Task::Words { .. } => TaskKey::Words,
-        Task::Copy { .. } | Task::Pack { .. } => return None,
+        Task::Pack { shard, .. } => TaskKey::Pack { shard: shard.0 },
+        Task::Copy { kind, level, shard } => TaskKey::Copy {
+            artifact: Artifact {
+                level: *level,
+                shard: shard.0,
+                kind: *kind,
+            },
+            to: by,
+        },
     })
 }

@@ -8,9 +8,13 @@
 //! - A worker that is lost has no lease, no copy and no connection.
 //! - Only the time given with events decides; workers' clocks are never read.
 
-use crate::event::{ConnectionId, Now, RequestId};
+use crate::dispute::Dispute;
+use crate::drain::Drain;
+use crate::event::{ConnectionId, DiskUse, Now, RequestId};
+use crate::incident::History;
 use crate::plan::bfs::{Bfs, TaskKey};
-use crate::record::{JobRecord, Phase, Progress, Record, Stored, WorkerRecord};
+use crate::record::{JobRecord, LevelRecord, Phase, Progress, Record, Stored, WorkerRecord};
+use crate::trouble::{self, Crashes, Trouble};
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::Level;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +34,21 @@ pub struct Config {
     pub reconnect: u64,
     /// `None`: as often as costs at most a tenth of the time.
     pub checkpoint_every: Option<u64>,
+    /// On how many other workers' disks a checkpoint is copied, where there are so many. `None`: one.
+    pub replicas: Option<u32>,
+    /// A task that ended its worker so often, while nothing else ran, is set aside; a worker that ended
+    /// so often without finishing anything gets no more tasks.
+    pub crash_limit: u32,
+}
+
+impl Config {
+    /// On how many disks a checkpoint is to be, with so many workers there.
+    pub(crate) fn places(&self, workers: usize) -> u32 {
+        let wanted = 1 + self.replicas.unwrap_or(1);
+        wanted
+            .min(u32::try_from(workers).unwrap_or(u32::MAX))
+            .max(1)
+    }
 }
 
 #[derive(Debug)]
@@ -48,6 +67,12 @@ pub struct Coordinator {
     pub(crate) awaited_until: Option<u64>,
     /// Jobs that an event concerns.
     pub(crate) touched: BTreeSet<JobId>,
+    /// The highest number of a dropped job: numbers are never given twice.
+    pub(crate) forgotten: Option<JobId>,
+    /// Why this process can store nothing more at present.
+    pub(crate) disk_full: Option<String>,
+    /// Workers that were refused, and other things that concern no known worker.
+    pub(crate) history: History,
 }
 
 #[derive(Debug)]
@@ -81,17 +106,6 @@ pub(crate) struct Checkpointing {
     pub took: Option<u64>,
 }
 
-/// A task that did not work.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Trouble {
-    pub failures: u32,
-    pub inputs_missing: u32,
-    /// Workers that should not get it again while there are others.
-    pub avoid: BTreeSet<WorkerId>,
-    /// The least memory that was missing: needed, allowed.
-    pub memory: Option<(u64, u64)>,
-}
-
 /// A worker that registered, now or before.
 #[derive(Debug)]
 pub struct Worker {
@@ -114,6 +128,15 @@ pub struct Worker {
     pub(crate) leases: BTreeMap<Attempt, (JobId, TaskKey)>,
     pub(crate) tasks_done: u64,
     pub(crate) peak_memory_bytes: u64,
+    /// It is to end, and why.
+    pub(crate) draining: Option<Drain>,
+    pub(crate) disk: DiskUse,
+    /// Tasks that failed here since one was done.
+    pub(crate) failures: BTreeSet<(JobId, TaskKey)>,
+    /// Why it gets no tasks any more.
+    pub(crate) quarantined: Option<String>,
+    /// What it was leased when it was lost, until it comes back or is given up.
+    pub(crate) at_loss: Vec<(JobId, TaskKey)>,
 }
 
 impl Coordinator {
@@ -138,13 +161,21 @@ impl Coordinator {
             awaited: BTreeSet::new(),
             awaited_until: None,
             touched: BTreeSet::new(),
+            forgotten: stored.forgotten,
+            disk_full: None,
+            history: History::default(),
         };
         for (id, stored) in stored.jobs {
             let mut job =
                 Job::new(stored.record).map_err(|problem| format!("job {id}: {problem}"))?;
-            job.bfs.restore(stored.results, stored.progress.checkpoint);
+            let Progress {
+                checkpoint, packed, ..
+            } = &stored.progress;
+            job.bfs.restore(stored.results, *checkpoint, packed);
             job.progress = stored.progress;
-            if job.progress.phase.is_final() {
+            if job.is_database() {
+                job.bfs.close_keeping();
+            } else if job.progress.phase.is_final() {
                 job.bfs.close();
             } else {
                 job.note_resumption();
@@ -199,7 +230,22 @@ impl Coordinator {
             .collect()
     }
 
-    /// Workers that can be given work: connected and not lost.
+    /// Why nothing more can be stored at present.
+    pub fn disk_full(&self) -> Option<&str> {
+        self.disk_full.as_deref()
+    }
+
+    /// What happened that concerns no known worker.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Workers that can be given work of any kind and are to stay.
+    pub(crate) fn lasting(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.live().filter(|(_, w)| w.may_take_work())
+    }
+
+    /// Workers that are connected and not lost.
     pub(crate) fn live(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.workers
             .iter()
@@ -258,6 +304,49 @@ impl Job {
             .running_since
             .map_or(0, |since| now.millis.saturating_sub(since));
         self.progress.run_millis + present
+    }
+
+    /// The complete levels, from 0 on.
+    pub fn levels(&self) -> Vec<LevelRecord> {
+        if self.progress.phase.is_final() {
+            return self.progress.levels.clone();
+        }
+        let complete = self.bfs.rows().iter().take(self.bfs.complete() as usize);
+        let level = |row: &crate::plan::bfs::Row| LevelRecord {
+            count: u64::try_from(row.count).unwrap_or(u64::MAX),
+            digest: row.digest,
+            certificate: row.certificate,
+            fetched_bytes: row.fetched_bytes,
+        };
+        complete.filter(|row| row.count > 0).map(level).collect()
+    }
+
+    /// It has ended and left its distances or frontiers to be asked.
+    pub(crate) fn is_database(&self) -> bool {
+        self.progress.phase == Phase::Finished && self.keeps_artifacts()
+    }
+
+    /// What is known of the ends of workers with this task at work.
+    pub(crate) fn crashes(&self, key: TaskKey) -> Option<&Crashes> {
+        self.progress
+            .crashes
+            .iter()
+            .find(|(of, _)| *of == key)
+            .map(|(_, crashes)| crashes)
+    }
+
+    /// Why the task is not tried any more.
+    pub(crate) fn set_aside(&self, key: TaskKey, crash_limit: u32) -> Option<String> {
+        trouble::set_aside(self.troubles.get(&key), self.crashes(key), crash_limit)
+    }
+
+    /// The answers that differ for a task.
+    pub(crate) fn dispute(&self, key: TaskKey) -> Option<&Dispute> {
+        let TaskKey::Expand { level, shard } = key else {
+            return None;
+        };
+        let it = |dispute: &&Dispute| (dispute.level, dispute.shard) == (level, shard);
+        self.progress.disputes.iter().find(it)
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -321,7 +410,42 @@ impl Worker {
             leases: BTreeMap::new(),
             tasks_done: 0,
             peak_memory_bytes: 0,
+            draining: None,
+            disk: DiskUse::default(),
+            failures: BTreeSet::new(),
+            quarantined: None,
+            at_loss: Vec::new(),
         }
+    }
+
+    /// Connected, and fit for tasks.
+    pub(crate) fn may_take_work(&self) -> bool {
+        self.is_live() && self.draining.is_none() && self.quarantined.is_none() && !self.disk.full
+    }
+
+    /// What keeps it from getting tasks, in words; empty: nothing does.
+    pub fn condition(&self) -> String {
+        if let Some(reason) = &self.quarantined {
+            return format!("quarantined: {reason}");
+        }
+        if self.record.left {
+            return "left".into();
+        }
+        if let Some(drain) = self.draining.as_ref().filter(|_| self.is_live()) {
+            return format!("draining: {}", drain.reason);
+        }
+        if self.disk.full {
+            return "disk full".into();
+        }
+        String::new()
+    }
+
+    pub fn disk(&self) -> &DiskUse {
+        &self.disk
+    }
+
+    pub fn history(&self) -> &History {
+        &self.record.history
     }
 
     pub fn name(&self) -> &str {

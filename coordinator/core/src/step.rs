@@ -14,15 +14,18 @@ impl Coordinator {
                 self.start_checkpoints(now);
                 self.touch_all();
             }
+            Event::Noted { what } => self.history.push(now.unix, what),
             Event::Submit(submission) => self.submit(now, *submission, &mut out),
             Event::Cancel { request, job } => self.cancel(now, request, job, &mut out),
             Event::Pause { request, job } => self.pause(now, request, job, &mut out),
             Event::Resume {
                 request,
                 job,
-                fresh: _,
-            } => self.resume(now, request, job, &mut out),
-            Event::Forget { .. } | Event::Drain { .. } | Event::Disk { .. } => {}
+                fresh,
+            } => self.resume(now, request, (job, fresh), &mut out),
+            Event::Forget { request, job } => self.forget(request, job, &mut out),
+            Event::Drain { request, worker } => self.ask_to_drain(request, worker, &mut out),
+            Event::Disk { full } => self.note_own_disk(now, full),
             Event::Register {
                 connection,
                 registration,
@@ -36,6 +39,7 @@ impl Coordinator {
             self.advance(now, job, &mut out);
             self.start_queued(now, &mut out);
         }
+        self.advance_drains(&mut out);
         out
     }
 }

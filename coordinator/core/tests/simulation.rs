@@ -39,6 +39,7 @@ fn plan(seed: u64) -> Plan {
         coordinator_restarts: 0,
         pauses: 0,
         checkpoint_every: rng.random_bool(0.5).then(|| rng.random_range(50..2000)),
+        replicas: [None, Some(0), Some(2)][rng.random_range(0..3)],
     }
 }
 
@@ -140,10 +141,13 @@ fn one_seed_gives_one_history() {
 #[test]
 fn without_faults_no_task_is_leased_twice() {
     for seed in 0..100 {
-        let plan = plan(seed);
+        let plan = Plan {
+            replicas: Some(0),
+            ..plan(seed)
+        };
         let levels = plan.toy.levels().len() as u64;
-        // Every shard of every level, one empty level at the end, levels ahead, the final tasks.
-        let most = u64::from(plan.toy.shards) * (levels + 5) + 1;
+        // Every shard of every level, one empty level at the end, levels ahead, the final tasks and distances.
+        let most = u64::from(plan.toy.shards) * (levels + 6) + 1;
         let mut cluster = Cluster::new(plan, seed);
         cluster.run();
         assert!(

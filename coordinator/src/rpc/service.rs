@@ -3,7 +3,7 @@
 use super::{ended, session};
 use crate::client::LocalClient;
 use crate::run::Command;
-use antipode_ids::JobId;
+use antipode_ids::{Cause, JobId};
 use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{Client, ClientError, Submission};
 use antipode_proto::convert::{caller_version, error_status, version_mismatch, without_definition};
@@ -48,7 +48,15 @@ impl Coordinator for Service {
         &self,
         request: Request<Streaming<wire::FromWorker>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
-        let (outgoing, link) = session::open(checked(request)?, self.stopped.clone());
+        let theirs = caller_version(request.metadata());
+        let checked = checked(request).inspect_err(|_| {
+            let what = format!(
+                "a worker was refused: {} ({theirs}; this coordinator speaks {PROTOCOL_VERSION})",
+                Cause::Version
+            );
+            _ = self.commands.send(Command::Note { what });
+        })?;
+        let (outgoing, link) = session::open(checked, self.stopped.clone());
         self.commands
             .send(Command::Attach { link, local: false })
             .map_err(|_| Status::unavailable("the coordinator is ending"))?;

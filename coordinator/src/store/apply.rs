@@ -1,9 +1,14 @@
 //! Writing: records into tables.
 
-use super::tables::{CLUSTER, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, seal};
+use super::tables::{
+    Bytes, CHECKSUM_BYTES, CLUSTER, FORGOTTEN, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, seal,
+    unseal,
+};
 use antipode_coordinator_core::record::Record;
-use antipode_proto::codec::{Kind, encode, kind};
-use redb::{Database, TableHandle};
+use antipode_ids::JobId;
+use antipode_proto::codec::{Kind, decode, encode, kind};
+use antipode_proto::killpoint;
+use redb::{Database, ReadableTable, TableHandle};
 use serde::Serialize;
 
 /// Writes the description of the store and makes all tables.
@@ -60,6 +65,22 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
                     let value = value(RESULTS.name(), &name, kind::TASK_RESULT, result);
                     results.insert((job.0, *level, *shard), value.as_slice())?;
                 }
+                Record::Refuted { job, cells } => {
+                    for &(level, shard) in cells {
+                        results.remove((job.0, level, shard))?;
+                    }
+                }
+                Record::Compacted { job } => drop_results(&mut results, *job)?,
+                Record::Forgotten { job } => {
+                    jobs.remove(job.0)?;
+                    progress_of.remove(job.0)?;
+                    drop_results(&mut results, *job)?;
+                    keys.retain(|_, value| key_of_other(value, *job))?;
+                    let mut meta = transaction.open_table(META)?;
+                    let last = forgotten(&meta)?.map_or(job.0, |before| before.max(job.0));
+                    let value = value(META.name(), FORGOTTEN, kind::JOB_NUMBER, &last);
+                    meta.insert(FORGOTTEN, value.as_slice())?;
+                }
                 Record::Key { key, job, existing } => {
                     let value = value(KEYS.name(), key, kind::SUBMISSION_KEY, &(*job, *existing));
                     keys.insert(key.as_str(), value.as_slice())?;
@@ -80,8 +101,38 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
             }
         }
     }
+    killpoint::pass("commit");
     transaction.commit()?;
+    killpoint::pass("committed");
     Ok(())
+}
+
+/// Forgets the results of a job's tasks.
+fn drop_results(
+    results: &mut redb::Table<(u64, u32, u32), Bytes>,
+    job: JobId,
+) -> Result<(), redb::Error> {
+    let (first, last) = ((job.0, 0, 0), (job.0, u32::MAX, u32::MAX));
+    results.retain_in(first..=last, |_, _| false)?;
+    Ok(())
+}
+
+/// Does a submission's key stand for another job? What cannot be read is dropped when it is loaded.
+fn key_of_other(value: &[u8], job: JobId) -> bool {
+    let record = value.get(..value.len().saturating_sub(CHECKSUM_BYTES));
+    let read = record.map(|record| decode::<(JobId, bool)>(kind::SUBMISSION_KEY, record));
+    !matches!(read, Some(Ok((of, _))) if of == job)
+}
+
+/// The highest number of a dropped job.
+pub fn forgotten(
+    meta: &impl ReadableTable<&'static str, Bytes>,
+) -> Result<Option<u64>, redb::Error> {
+    let Some(value) = meta.get(FORGOTTEN)? else {
+        return Ok(None);
+    };
+    let record = unseal(META.name(), FORGOTTEN, value.value());
+    Ok(record.and_then(|record| decode(kind::JOB_NUMBER, record).ok()))
 }
 
 fn value<T: Serialize>(table: &str, key: &str, kind: Kind, record: &T) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! Reading: tables into what the core starts from. A damaged result is dropped, since it is
 //! computed again; without a damaged job nothing can be promised, so the store is refused.
 
+use super::apply;
 use super::tables::{CLUSTER, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, unseal};
 use antipode_coordinator_core::record::{JobRecord, Stored, StoredJob};
 use antipode_ids::{JobId, WorkerId};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum LoadError {
     Newer(u16),
+    Older(u16),
     Damaged(String),
 }
 
@@ -105,6 +107,7 @@ pub fn all(database: &Database) -> Result<Stored, LoadError> {
             stored.workers.insert(WorkerId(id.value()), worker);
         }
     }
+    stored.forgotten = apply::forgotten(&transaction.open_table(META)?)?.map(JobId);
     Ok(stored)
 }
 
@@ -121,6 +124,7 @@ fn read<T: DeserializeOwned>(
     };
     decode(kind, record).map_err(|error| match error {
         CodecError::Newer { found, .. } => LoadError::Newer(found),
+        CodecError::Older { found, .. } => LoadError::Older(found),
         other => LoadError::Damaged(format!("{table} {key}: {other}")),
     })
 }

@@ -173,6 +173,7 @@ fn guarded<T>(
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(load::LoadError::Newer(found))) => Err(OpenError::newer(data, found)),
+        Ok(Err(load::LoadError::Older(found))) => Err(OpenError::older(data, found)),
         Ok(Err(load::LoadError::Damaged(problem))) => Err(OpenError::damaged(data, problem)),
         Err(_) => Err(OpenError::damaged(
             data,
@@ -184,6 +185,7 @@ fn guarded<T>(
 fn decode_meta(data: &Path, bytes: &[u8]) -> Result<Meta, OpenError> {
     codec::decode(kind::CLUSTER_META, bytes).map_err(|error| match error {
         CodecError::Newer { found, .. } => OpenError::newer(data, found),
+        CodecError::Older { found, .. } => OpenError::older(data, found),
         other => OpenError::damaged(data, other.to_string()),
     })
 }
@@ -222,6 +224,8 @@ mod tests {
             name: "w".into(),
             incarnation: Incarnation(number),
             left: false,
+            crashes_in_a_row: 0,
+            history: Default::default(),
         };
         Record::Worker {
             worker: WorkerId(number),
@@ -264,6 +268,52 @@ mod tests {
             "{refused}"
         );
         assert!(refused.to_string().contains("newer antipode"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_refuted_compacted_or_dropped_is_gone() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        let progress = Record::Progress {
+            job: JobId(1),
+            progress: Box::default(),
+            urgent: true,
+        };
+        let key = |key: &str, job| Record::Key {
+            key: key.into(),
+            job: JobId(job),
+            existing: false,
+        };
+        let mut records = vec![test_job(), progress, key("a", 1), key("b", 2)];
+        records.extend((1..6).map(|level| result(level, 0)));
+        store.commit(&records).unwrap();
+        let reopen = |store: Store| {
+            drop(store);
+            Store::open(data.path()).unwrap()
+        };
+        let cells = vec![(2, 0), (4, 0)];
+        store
+            .commit(&[Record::Refuted {
+                job: JobId(1),
+                cells,
+            }])
+            .unwrap();
+        let (store, stored) = reopen(store);
+        let levels: Vec<u32> = stored.jobs[&JobId(1)].results.iter().map(|r| r.0).collect();
+        assert_eq!(levels, [1, 3, 5]);
+        store
+            .commit(&[Record::Compacted { job: JobId(1) }])
+            .unwrap();
+        let (store, stored) = reopen(store);
+        assert!(stored.jobs[&JobId(1)].results.is_empty());
+        assert_eq!(stored.forgotten, None);
+        store
+            .commit(&[Record::Forgotten { job: JobId(1) }])
+            .unwrap();
+        let (_store, stored) = reopen(store);
+        assert!(stored.jobs.is_empty());
+        assert_eq!(stored.keys.keys().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(stored.forgotten, Some(JobId(1)));
     }
 
     #[test]

@@ -6,8 +6,10 @@ use xxhash_rust::xxh3::Xxh3;
 pub type Bytes = &'static [u8];
 
 pub const META: TableDefinition<&str, Bytes> = TableDefinition::new("meta");
-/// The one key of [`META`].
+/// Key of [`META`]: what identifies the store.
 pub const CLUSTER: &str = "cluster";
+/// Key of [`META`]: the highest number of a job that was dropped.
+pub const FORGOTTEN: &str = "forgotten";
 pub const JOBS: TableDefinition<u64, Bytes> = TableDefinition::new("jobs");
 pub const PROGRESS: TableDefinition<u64, Bytes> = TableDefinition::new("progress");
 /// By job, level, shard.
@@ -15,7 +17,7 @@ pub const RESULTS: TableDefinition<(u64, u32, u32), Bytes> = TableDefinition::ne
 pub const KEYS: TableDefinition<&str, Bytes> = TableDefinition::new("keys");
 pub const WORKERS: TableDefinition<u64, Bytes> = TableDefinition::new("workers");
 
-const CHECKSUM_BYTES: usize = 8;
+pub const CHECKSUM_BYTES: usize = 8;
 
 /// The record with its checksum, as it is stored under `key` (any unambiguous text).
 pub fn seal(table: &str, key: &str, mut record: Vec<u8>) -> Vec<u8> {

@@ -32,6 +32,7 @@ pub struct Plan {
     pub coordinator_restarts: u32,
     pub pauses: u32,
     pub checkpoint_every: Option<u64>,
+    pub replicas: Option<u32>,
 }
 
 /// The durable state, and what was written but is not durable yet.
@@ -81,6 +82,17 @@ impl Store {
                         "a result counts once"
                     );
                     results.push((level, shard, result));
+                }
+                Record::Refuted { job, cells } => {
+                    let results = &mut self.stored.jobs.get_mut(&job).unwrap().results;
+                    results.retain(|r| !cells.contains(&(r.0, r.1)));
+                }
+                Record::Compacted { job } => {
+                    self.stored.jobs.get_mut(&job).unwrap().results.clear();
+                }
+                Record::Forgotten { job } => {
+                    self.stored.jobs.remove(&job);
+                    self.stored.forgotten = self.stored.forgotten.max(Some(job));
                 }
                 Record::Key { key, job, existing } => {
                     _ = self.stored.keys.insert(key, (job, existing))
@@ -148,6 +160,8 @@ fn config(plan: &Plan) -> Config {
         rebuild_after: 3000,
         reconnect: 300,
         checkpoint_every: plan.checkpoint_every,
+        replicas: plan.replicas,
+        crash_limit: 5,
     }
 }
 
@@ -342,10 +356,10 @@ impl Cluster {
             .plan
             .depth
             .map_or(levels.len() - 1, |d| (d as usize).min(levels.len() - 1));
-        let counted: Vec<u128> = state.bfs().rows()[..state.bfs().complete() as usize]
+        let counted: Vec<u128> = state
+            .levels()
             .iter()
-            .map(|row| row.count)
-            .filter(|&count| count > 0)
+            .map(|level| u128::from(level.count))
             .collect();
         let expected: Vec<u128> = levels[..=deepest].iter().map(|l| l.len() as u128).collect();
         assert_eq!(counted, expected);
@@ -371,7 +385,9 @@ impl Cluster {
             let kept: Set = self
                 .workers
                 .iter()
-                .flat_map(|w| w.copies.values().filter(|c| c.durable))
+                .flat_map(|w| &w.copies)
+                .filter(|((of, _), copy)| *of == job && copy.durable)
+                .map(|(_, copy)| copy)
                 .flat_map(|copy| copy.set.iter().copied())
                 .collect();
             let due: Set = levels[1..=deepest].iter().flatten().copied().collect();
@@ -541,15 +557,12 @@ impl Cluster {
             self.pause_asked = Some(request);
             self.step(Event::Pause { request, job });
         }
-        if self.phase(job) == Phase::Paused
-            && self.pause_asked.is_none()
-            && self.rng.random_bool(0.5)
-        {
+        if self.phase(job).is_resting() && self.pause_asked.is_none() && self.rng.random_bool(0.5) {
             let request = self.request();
             self.step(Event::Resume {
                 request,
                 job,
-                fresh: false,
+                fresh: true,
             });
             assert_eq!(self.replies.remove(&request), Some(Reply::Done { job }));
         }
@@ -564,7 +577,8 @@ impl Cluster {
         }
         self.pause_asked = None;
         let state = &self.core.jobs()[&job];
-        assert!(state.progress().phase == Phase::Paused || state.progress().phase.is_final());
+        let phase = &state.progress().phase;
+        assert!(phase.is_resting() || phase.is_final(), "{phase:?}");
         // Promised: the checkpoint is in the store and on the workers' disks.
         let stored = &self.store.stored.jobs[&job];
         assert_eq!(stored.progress.phase, state.progress().phase);

@@ -16,6 +16,8 @@ const CONFIG: Config = Config {
     rebuild_after: 30_000,
     reconnect: 2000,
     checkpoint_every: None,
+    replicas: None,
+    crash_limit: 5,
 };
 const FIRST: ConnectionId = ConnectionId(1);
 const SECOND: ConnectionId = ConnectionId(2);

@@ -1,7 +1,7 @@
 //! A simulated worker: it computes real sets, keeps them in memory or on disk, and forgets.
 
 use super::toy::{Set, Toy, digest};
-use antipode_coordinator_core::artifact::{Artifact, ArtifactKind};
+use antipode_coordinator_core::artifact::Artifact;
 use antipode_coordinator_core::{ConnectionId, Failure, Held, Input, Order, Registration, Report};
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
@@ -292,7 +292,26 @@ pub fn compute(
                 states: states.collect(),
             }
         }
-        Task::Copy { .. } | Task::Pack { .. } => panic!("not asked here"),
+        Task::Copy { kind, level, shard } => {
+            let artifact = Artifact {
+                level: *level,
+                shard: shard.0,
+                kind: *kind,
+            };
+            let set = sets[&artifact].clone();
+            let copy = Copy { set, durable: true };
+            workers[at].copies.insert((job, artifact), copy);
+            TaskOutput::Copied
+        }
+        Task::Pack { last, shard } => {
+            let mut set = toy.root(shard.0);
+            set.extend(sets.values().flatten());
+            let (count, digest) = (set.len() as u64, digest(&set));
+            let copy = Copy { set, durable: true };
+            let name = Artifact::distances(*last, shard.0);
+            workers[at].copies.insert((job, name), copy);
+            TaskOutput::Packed { count, digest }
+        }
         Task::Words { level, states } => {
             let word = vec![0u16; *level as usize];
             TaskOutput::Words {
@@ -338,12 +357,6 @@ fn fetch(workers: &[SimWorker], at: usize, job: JobId, input: &Input) -> Result<
             Ok(copy.set.clone())
         }
         None => {
-            assert!(
-                matches!(
-                    artifact.kind,
-                    ArtifactKind::Frontier | ArtifactKind::Visited
-                ) && artifact.level > 0
-            );
             let mut tried = input.holders.clone();
             tried.extend(own.id);
             Err(Failure::InputMissing {

@@ -29,7 +29,7 @@ impl Bfs {
             self.news.results.push((level, shard, result));
         }
         if result.count > 0 {
-            if self.keep && level > 0 {
+            if level > 0 && self.is_kept(shard) {
                 self.unsaved.insert(Artifact::frontier(level, shard));
             }
             if level > self.deepest {
@@ -155,6 +155,7 @@ impl Bfs {
         self.mark_level_limit();
         if self.end.is_some() {
             self.begin_finals();
+            self.begin_packing();
         }
     }
 

@@ -5,7 +5,7 @@
 //! level only the tasks for antipodes are left, and what they need is that level's frontiers.
 
 use super::{Bfs, Graph};
-use crate::artifact::{Artifact, ArtifactKind};
+use crate::artifact::{Artifact, ArtifactKind, Holders};
 use antipode_solver_core::engine::Level;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,11 +20,14 @@ pub enum Writing {
     },
     Writing {
         level: Level,
+        /// On how many workers' disks.
+        places: u32,
         missing: BTreeSet<Artifact>,
     },
     /// The frontiers of the last level.
     Last {
         level: Level,
+        places: u32,
         missing: BTreeSet<Artifact>,
     },
 }
@@ -50,6 +53,25 @@ impl Writing {
             Writing::Last { level, .. } => {
                 artifact.level == *level && artifact.kind == ArtifactKind::Frontier
             }
+        }
+    }
+
+    /// On how many workers' disks its artifacts are to be.
+    pub fn places(&self) -> u32 {
+        match self {
+            Writing::No | Writing::Aligning { .. } => 1,
+            Writing::Writing { places, .. } | Writing::Last { places, .. } => *places,
+        }
+    }
+
+    /// True if fewer places do now.
+    pub(super) fn lower_places(&mut self, most: u32) -> bool {
+        match self {
+            Writing::Writing { places, .. } | Writing::Last { places, .. } if *places > most => {
+                *places = most;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -98,11 +120,12 @@ impl Bfs {
                 self.mark_level_limit();
                 true
             }
-            Some(end) if self.finals.is_pending() => {
+            Some(end) if self.finals.is_pending() || !self.is_all_packed() => {
                 let last = (0..self.graph.shards() as u32).map(|s| Artifact::frontier(end.last, s));
                 let missing = self.ask_for(last.filter(|a| a.level > 0).collect());
                 self.writing = Writing::Last {
                     level: end.last,
+                    places: self.places,
                     missing,
                 };
                 true
@@ -158,7 +181,7 @@ impl Bfs {
         {
             self.begin_writing(level);
         }
-        let Writing::Writing { level, missing } = &self.writing else {
+        let Writing::Writing { level, missing, .. } = &self.writing else {
             return;
         };
         if missing.is_empty() {
@@ -180,7 +203,12 @@ impl Bfs {
         let graph = Arc::clone(&self.graph);
         let set = (0..graph.shards() as u32).flat_map(|s| graph.checkpoint(level, s));
         let missing = self.ask_for(set.collect());
-        self.writing = Writing::Writing { level, missing };
+        let places = self.places;
+        self.writing = Writing::Writing {
+            level,
+            places,
+            missing,
+        };
     }
 
     /// Asks for artifacts to be brought to disk; those that are not there yet are returned.
@@ -188,15 +216,18 @@ impl Bfs {
         let mut missing = BTreeSet::new();
         for artifact in set {
             let empty = self.content(artifact).is_none_or(|(count, _)| count == 0);
-            let Some(holders) = self.holders(artifact).filter(|h| !empty && !h.is_durable()) else {
+            let short = |h: &&Holders| !empty && h.durable_places() < self.places;
+            let Some(holders) = self.holders(artifact).filter(short).cloned() else {
                 continue;
             };
-            let holder = holders.workers().next();
             missing.insert(artifact);
-            match holder {
-                Some(worker) => self.news.persist.push((worker, artifact)),
-                None => self.dirty.push_back((artifact.level, artifact.shard)),
+            if holders.is_empty() {
+                self.dirty.push_back((artifact.level, artifact.shard));
             }
+            let wanting = (self.places - holders.durable_places()) as usize;
+            let asked = holders.iter().filter(|&(_, durable)| !durable);
+            let asked = asked.take(wanting).map(|(worker, _)| (worker, artifact));
+            self.news.persist.extend(asked);
         }
         missing
     }

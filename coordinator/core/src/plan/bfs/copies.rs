@@ -1,10 +1,12 @@
 //! Copies of artifacts: where they are, who may use them up, when they are released; and leases.
 
 use super::{Bfs, Cell, Lease, TaskKey};
-use crate::artifact::{Artifact, ArtifactKind};
+use crate::artifact::{Artifact, ArtifactKind, Holders};
 use crate::effect::Input;
 use antipode_ids::{Attempt, WorkerId};
-use antipode_solver_core::engine::{Digest, Level};
+use antipode_solver_core::engine::{Digest, Level, ShardId};
+use antipode_solver_core::job::Task;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Why a copy is not taken into account.
@@ -28,7 +30,9 @@ impl Bfs {
         durable: bool,
     ) -> Result<(), Refused> {
         let refused = match self.content(artifact) {
-            _ if artifact.level == 0 => Some(Refused::Spent),
+            _ if artifact.level == 0 && artifact.kind != ArtifactKind::Distances => {
+                Some(Refused::Spent)
+            }
             None => Some(Refused::Unknown),
             Some(known) if known != content => Some(Refused::Differs),
             Some((0, _)) => Some(Refused::Spent),
@@ -46,10 +50,8 @@ impl Bfs {
         let new = !holders.contains(worker);
         // A copy that was made again is not on disk until the worker says so, even if one was.
         holders.set(worker, durable);
-        if holders.is_durable() {
-            self.note_saved(artifact);
-        } else if to_disk {
-            self.note_unsaved(artifact);
+        self.note_places(artifact);
+        if to_disk && !durable && !self.is_durable_enough(artifact) {
             self.news.persist.push((worker, artifact));
         }
         if new {
@@ -65,20 +67,152 @@ impl Bfs {
         };
         if holders.contains(worker) {
             holders.set(worker, true);
-            self.note_saved(artifact);
+            self.note_places(artifact);
         }
     }
 
-    fn note_saved(&mut self, artifact: Artifact) {
-        self.unsaved.remove(&artifact);
-        self.writing.saved(artifact);
+    /// Is it on as many disks as it is to be?
+    pub fn is_durable_enough(&self, artifact: Artifact) -> bool {
+        let places = match artifact.kind {
+            ArtifactKind::Distances => self.places,
+            _ if self.writing.contains(&self.graph, artifact) => self.writing.places(),
+            _ => 1,
+        };
+        self.holders(artifact)
+            .is_some_and(|holders| holders.durable_places() >= places)
     }
 
-    fn note_unsaved(&mut self, artifact: Artifact) {
-        if self.keep && artifact.kind == ArtifactKind::Frontier {
-            self.unsaved.insert(artifact);
+    /// On how many disks an artifact is may have changed: what waits for that is brought up to date.
+    pub(super) fn note_places(&mut self, artifact: Artifact) {
+        let places = self.holders(artifact).map_or(0, Holders::durable_places);
+        if artifact.kind == ArtifactKind::Distances {
+            return self.note_packed(artifact.shard);
         }
-        self.writing.unsaved(&self.graph, artifact);
+        if artifact.kind == ArtifactKind::Frontier {
+            if places > 0 {
+                self.unsaved.remove(&artifact);
+            } else if self.is_kept(artifact.shard) {
+                self.unsaved.insert(artifact);
+            }
+        }
+        if places >= self.writing.places() {
+            self.writing.saved(artifact);
+        } else {
+            self.writing.unsaved(&self.graph, artifact);
+        }
+    }
+
+    /// From now on a checkpoint is to be on so many workers' disks. Fewer count for one that is being
+    /// made, too: nobody waits for places that are gone.
+    pub fn set_places(&mut self, places: u32) {
+        self.places = places.max(1);
+        if self.writing.lower_places(self.places) {
+            let missing: Vec<Artifact> = self
+                .writing
+                .missing()
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
+            missing
+                .into_iter()
+                .for_each(|artifact| self.note_places(artifact));
+        }
+        for shard in 0..self.graph.shards() as u32 {
+            self.note_packed(shard);
+        }
+    }
+
+    /// Artifacts that are to be copied, because they are on too few disks and have a holder: each with
+    /// the number of copies that are not even on their way.
+    pub fn copies_due(&self) -> Vec<(Artifact, u32)> {
+        let due = |artifact: Artifact, places: u32| {
+            let holders = self.holders(artifact).filter(|h| !h.is_empty())?;
+            // Holders that have it in memory were asked to write it.
+            let coming = self
+                .copying
+                .range((artifact, WorkerId(0))..=(artifact, WorkerId(u64::MAX)))
+                .count();
+            let sure = holders.workers().count() as u32 + coming as u32;
+            (sure < places).then_some((artifact, places - sure))
+        };
+        let writing = self.writing.missing().into_iter().flatten();
+        let places = self.writing.places();
+        let distances = self.packs().into_iter().flat_map(|last| {
+            (0..self.graph.shards() as u32).map(move |s| Artifact::distances(last, s))
+        });
+        writing
+            .filter_map(|&artifact| due(artifact, places))
+            .chain(distances.filter_map(|artifact| due(artifact, self.places)))
+            .collect()
+    }
+
+    /// All artifacts with a copy at this worker, but no durable one at any of the others.
+    pub fn only_at(&self, worker: WorkerId, others: &BTreeSet<WorkerId>) -> Vec<Artifact> {
+        let elsewhere = |holders: &Holders| {
+            holders
+                .iter()
+                .any(|(holder, durable)| durable && others.contains(&holder))
+        };
+        let only = |holders: &Holders| holders.contains(worker) && !elsewhere(holders);
+        let mut found = Vec::new();
+        for (level, row) in self.rows.iter().enumerate() {
+            for (shard, cell) in row.cells.iter().enumerate() {
+                let (level, shard) = (level as Level, shard as u32);
+                if only(&cell.frontier) {
+                    found.push(Artifact::frontier(level, shard));
+                }
+                if only(&cell.visited) {
+                    found.push(Artifact::visited(level, shard));
+                }
+            }
+        }
+        let last = self.end.map_or(0, |end| end.last);
+        for (shard, packed) in self.packed.iter().enumerate() {
+            if only(&packed.holders) {
+                found.push(Artifact::distances(last, shard as u32));
+            }
+        }
+        found
+    }
+
+    /// Is a copy of it on its way anywhere?
+    pub fn is_copying(&self, artifact: Artifact) -> bool {
+        let (first, last) = ((artifact, WorkerId(0)), (artifact, WorkerId(u64::MAX)));
+        self.copying.range(first..=last).next().is_some()
+    }
+
+    /// Leases a copy.
+    pub fn grant_copy(
+        &mut self,
+        artifact: Artifact,
+        to: WorkerId,
+        attempt: Attempt,
+    ) -> Option<(Task, Vec<Input>)> {
+        let input = self.input(artifact);
+        if input.holders.is_empty() {
+            return None;
+        }
+        let lease = Lease {
+            worker: to,
+            attempt,
+            consumed: None,
+        };
+        self.copying.insert((artifact, to), lease);
+        let Artifact { level, shard, kind } = artifact;
+        let shard = ShardId(shard);
+        Some((Task::Copy { kind, level, shard }, vec![input]))
+    }
+
+    /// A copy is on a worker's disk. False when nobody waits for it (any more).
+    pub fn accept_copy(&mut self, artifact: Artifact, to: WorkerId) -> bool {
+        if self.copying.remove(&(artifact, to)).is_none() {
+            return false;
+        }
+        match self.content(artifact) {
+            Some(content) => self.add_copy(artifact, content, to, true).is_ok(),
+            None => false,
+        }
     }
 
     /// A worker has no copy any more. True when it counted as a holder.
@@ -90,19 +224,24 @@ impl Bfs {
         if !holders.remove(worker) {
             return false;
         }
-        let other = holders.workers().next();
-        if to_disk && !holders.is_durable() {
-            self.note_unsaved(artifact);
-            self.news
-                .persist
-                .extend(other.map(|worker| (worker, artifact)));
+        let other = holders.iter().find(|&(_, durable)| !durable);
+        if to_disk {
+            self.note_places(artifact);
+            if !self.is_durable_enough(artifact) {
+                self.news
+                    .persist
+                    .extend(other.map(|(worker, _)| (worker, artifact)));
+            }
+        }
+        if artifact.kind == ArtifactKind::Distances {
+            self.mark_shard(artifact.shard);
         }
         self.mark_around(artifact.level, artifact.shard);
         true
     }
 
-    /// Forgets all copies of a worker (its leases stay).
-    pub fn remove_copies_of(&mut self, worker: WorkerId) {
+    /// Forgets all copies of a worker (its leases stay); says how many there were.
+    pub fn remove_copies_of(&mut self, worker: WorkerId) -> usize {
         let mut held = Vec::new();
         for (level, row) in self.rows.iter().enumerate() {
             for (shard, cell) in row.cells.iter().enumerate() {
@@ -115,8 +254,16 @@ impl Bfs {
                 }
             }
         }
+        let last = self.end.map_or(0, |end| end.last);
+        for (shard, packed) in self.packed.iter().enumerate() {
+            if packed.holders.contains(worker) {
+                held.push(Artifact::distances(last, shard as u32));
+            }
+        }
+        let copies = held.len();
         held.into_iter()
             .for_each(|artifact| _ = self.remove_copy(artifact, worker));
+        copies
     }
 
     pub(super) fn release(&mut self, artifact: Artifact) {
@@ -131,7 +278,7 @@ impl Bfs {
     }
 
     fn is_to_be_durable(&self, artifact: Artifact) -> bool {
-        (self.keep && artifact.kind == ArtifactKind::Frontier)
+        (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
             || self.writing.contains(&self.graph, artifact)
     }
 
@@ -218,6 +365,8 @@ impl Bfs {
         match key {
             TaskKey::Expand { level, shard } => self.cell(level, shard)?.lease,
             TaskKey::Smallest { .. } | TaskKey::Words => self.finals.lease(key),
+            TaskKey::Pack { shard } => self.packed.get(shard as usize)?.lease,
+            TaskKey::Copy { artifact, to } => self.copying.get(&(artifact, to)).copied(),
         }
     }
 
@@ -241,10 +390,46 @@ impl Bfs {
                 }
             }
             TaskKey::Smallest { .. } | TaskKey::Words => self.finals.free(key),
+            TaskKey::Pack { shard } => {
+                if let Some(packed) = self.packed.get_mut(shard as usize) {
+                    packed.lease = None;
+                }
+                self.mark_shard(shard);
+            }
+            TaskKey::Copy { artifact, to } => _ = self.copying.remove(&(artifact, to)),
         }
         if let (Some(end), TaskKey::Smallest { shard }) = (self.end, key) {
             self.dirty.push_back((end.last, shard));
         }
+    }
+
+    /// Nothing more will be computed; what is kept is still known. Leases are forgotten, and so is
+    /// whatever is not kept.
+    pub fn close_keeping(&mut self) {
+        let last = self.end.map(|end| end.last);
+        let packs = self.packs().is_some();
+        for (level, row) in self.rows.iter_mut().enumerate() {
+            for cell in &mut row.cells {
+                // Only what is on disk stays; packed distances stand for all frontiers.
+                let kept = last.is_some_and(|last| level as Level <= last) && !packs;
+                let frontier = std::mem::take(&mut cell.frontier);
+                *cell = Cell {
+                    result: cell.result,
+                    frontier: if kept {
+                        frontier.durable_only()
+                    } else {
+                        Holders::default()
+                    },
+                    ..Cell::default()
+                };
+            }
+        }
+        for packed in &mut self.packed {
+            packed.lease = None;
+        }
+        self.closed = true;
+        self.copying.clear();
+        self.forget_work();
     }
 
     /// Forgets all copies and leases: nothing more will be asked.
@@ -257,6 +442,18 @@ impl Bfs {
                 };
             }
         }
+        for packed in &mut self.packed {
+            *packed = super::Packed {
+                result: packed.result,
+                ..super::Packed::default()
+            };
+        }
+        self.closed = true;
+        self.copying.clear();
+        self.forget_work();
+    }
+
+    fn forget_work(&mut self) {
         self.ready.clear();
         self.dirty.clear();
         self.suspects.clear();

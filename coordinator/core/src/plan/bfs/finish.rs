@@ -49,7 +49,7 @@ impl Finals {
         match key {
             TaskKey::Smallest { shard } => *self.smallest.get(&shard)?,
             TaskKey::Words => self.words.as_ref()?.1,
-            TaskKey::Expand { .. } => None,
+            TaskKey::Expand { .. } | TaskKey::Pack { .. } | TaskKey::Copy { .. } => None,
         }
     }
 
@@ -147,7 +147,7 @@ impl Bfs {
                     Vec::new(),
                 ))
             }
-            TaskKey::Expand { .. } => None,
+            TaskKey::Expand { .. } | TaskKey::Pack { .. } | TaskKey::Copy { .. } => None,
         }
     }
 
@@ -199,6 +199,9 @@ impl Bfs {
 
     /// Everything asked for is known, and what must stay is durable.
     pub fn is_finished(&self) -> bool {
-        self.end.is_some() && !self.finals.is_pending() && self.unsaved.is_empty()
+        self.end.is_some()
+            && !self.finals.is_pending()
+            && self.unsaved.is_empty()
+            && self.is_all_packed()
     }
 }

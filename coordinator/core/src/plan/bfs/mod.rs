@@ -32,6 +32,7 @@ mod pack;
 pub use checkpoint::Writing;
 pub use finish::{End, Finals};
 pub use graph::Graph;
+pub use need::Lack;
 pub use pack::Packed;
 
 use self::dirty::Dirty;
@@ -40,7 +41,9 @@ use crate::record::{ExpandResult, JobRecord};
 use antipode_ids::{Attempt, WorkerId};
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::Keep;
-use std::collections::BTreeSet;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// How many levels may be worked on at once, from the first incomplete one on. It bounds the
@@ -84,11 +87,37 @@ pub struct Row {
 }
 
 /// Which task of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TaskKey {
-    Expand { level: Level, shard: u32 },
-    Smallest { shard: u32 },
+    Expand {
+        level: Level,
+        shard: u32,
+    },
+    Smallest {
+        shard: u32,
+    },
     Words,
+    /// The distances of a shard.
+    Pack {
+        shard: u32,
+    },
+    /// A durable copy at one worker.
+    Copy {
+        artifact: Artifact,
+        to: WorkerId,
+    },
+}
+
+impl fmt::Display for TaskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TaskKey::Expand { level, shard } => write!(f, "level {level}, shard {shard}"),
+            TaskKey::Smallest { shard } => write!(f, "the smallest states of shard {shard}"),
+            TaskKey::Words => f.write_str("the words"),
+            TaskKey::Pack { shard } => write!(f, "the distances of shard {shard}"),
+            TaskKey::Copy { artifact, to } => write!(f, "a copy of the {artifact} at {to}"),
+        }
+    }
 }
 
 /// What the caller has to act on after [`Bfs::settle`].
@@ -141,8 +170,16 @@ pub struct Bfs {
     unsaved: BTreeSet<Artifact>,
     end: Option<End>,
     finals: Finals,
-    /// The packed distances, by shard.
+    /// May the distances be packed? Not where moves have no inverses, or states no number.
+    packable: bool,
+    /// The packed distances, by shard; made after the last level where the frontiers are kept.
     packed: Vec<Packed>,
+    /// On how many workers' disks a checkpoint is to be.
+    places: u32,
+    /// Copies on their way.
+    copying: BTreeMap<(Artifact, WorkerId), Lease>,
+    /// Nothing more is computed.
+    closed: bool,
 
     dirty: Dirty,
     suspects: Vec<Artifact>,
@@ -191,7 +228,11 @@ impl Bfs {
             unsaved: BTreeSet::new(),
             end: None,
             finals: Finals::default(),
+            packable: !space.directed && space.kind != "sparse",
             packed: vec![Packed::default(); shards],
+            places: 1,
+            copying: BTreeMap::new(),
+            closed: false,
             dirty: Dirty::default(),
             suspects: Vec::new(),
             news: News::default(),
@@ -217,6 +258,7 @@ impl Bfs {
         &mut self,
         mut results: Vec<(Level, u32, ExpandResult)>,
         checkpoint: Option<Level>,
+        packed: &[(u32, u64, Digest)],
     ) {
         results.sort_by_key(|&(level, shard, _)| (level, shard));
         for (level, shard, result) in results {
@@ -231,6 +273,11 @@ impl Bfs {
             }
         }
         self.checkpoint = checkpoint.filter(|&level| level < self.complete);
+        for &(shard, count, digest) in packed {
+            if let Some(packed) = self.packed.get_mut(shard as usize) {
+                packed.result = Some((count, digest));
+            }
+        }
         self.settle();
         self.news = News {
             violation: self.news.violation.take(),
@@ -289,6 +336,74 @@ impl Bfs {
 
     pub fn finals(&self) -> &Finals {
         &self.finals
+    }
+
+    /// The packed distances, by shard.
+    pub fn packed(&self) -> &[Packed] {
+        &self.packed
+    }
+
+    /// On how many workers' disks a checkpoint is to be.
+    pub fn places(&self) -> u32 {
+        self.places
+    }
+
+    /// Copies on their way.
+    pub fn copying(&self) -> &BTreeMap<(Artifact, WorkerId), Lease> {
+        &self.copying
+    }
+
+    /// All results of tasks.
+    pub fn task_results(&self) -> impl Iterator<Item = (Level, u32, ExpandResult)> + '_ {
+        let rows = self.rows.iter().enumerate().skip(1);
+        rows.flat_map(|(level, row)| {
+            let cells = row.cells.iter().enumerate();
+            cells.filter_map(move |(shard, cell)| {
+                let result = cell.result.filter(|result| result.by.is_some())?;
+                Some((level as Level, shard as u32, result))
+            })
+        })
+    }
+
+    /// All copies: artifact, holder, whether on disk.
+    pub fn copies(&self) -> Vec<(Artifact, WorkerId, bool)> {
+        let mut copies = Vec::new();
+        let mut note = |artifact, holders: &Holders| {
+            copies.extend(
+                holders
+                    .iter()
+                    .map(|(worker, durable)| (artifact, worker, durable)),
+            );
+        };
+        for (level, row) in self.rows.iter().enumerate() {
+            for (shard, cell) in row.cells.iter().enumerate() {
+                let (level, shard) = (level as Level, shard as u32);
+                note(Artifact::frontier(level, shard), &cell.frontier);
+                note(Artifact::visited(level, shard), &cell.visited);
+            }
+        }
+        let last = self.end.map_or(0, |end| end.last);
+        for (shard, packed) in self.packed.iter().enumerate() {
+            note(Artifact::distances(last, shard as u32), &packed.holders);
+        }
+        copies
+    }
+
+    /// Is there a copy anywhere, or one on its way, that spares computing everything again? Of the
+    /// last checkpoint or later; where all frontiers are kept, of any level.
+    pub fn has_useful_copy(&self) -> bool {
+        let first = match self.checkpoint {
+            Some(level) if !self.keep => level.saturating_sub(1) as usize,
+            _ => 0,
+        };
+        let held = |cell: &Cell| !cell.frontier.is_empty() || !cell.visited.is_empty();
+        let coming = |cell: &Cell| cell.result.is_none() && cell.lease.is_some();
+        let useful = |cell: &Cell| held(cell) || coming(cell);
+        self.rows
+            .iter()
+            .skip(first)
+            .any(|row| row.cells.iter().any(useful))
+            || self.packed.iter().any(|packed| !packed.holders.is_empty())
     }
 
     /// With `keep`: frontiers that are durable nowhere yet.

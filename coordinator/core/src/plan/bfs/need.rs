@@ -19,6 +19,11 @@ pub enum Lack {
 impl Bfs {
     /// Re-examines every cell that a change may concern, then drops what nobody needs.
     pub fn settle(&mut self) {
+        if self.closed {
+            self.dirty.clear();
+            self.suspects.clear();
+            return;
+        }
         while let Some((level, shard)) = self.dirty.pop_front() {
             self.settle_cell(level, shard);
         }
@@ -150,8 +155,8 @@ impl Bfs {
     }
 
     /// What is missing of an input. Level 0 and empty sets are everywhere.
-    pub(crate) fn lack(&self, artifact: Artifact) -> Lack {
-        if artifact.level == 0 {
+    pub fn lack(&self, artifact: Artifact) -> Lack {
+        if artifact.level == 0 && artifact.kind != ArtifactKind::Distances {
             return Lack::Nothing;
         }
         let Some(result) = self
@@ -177,13 +182,13 @@ impl Bfs {
     }
 
     /// Does anything wait for a copy of it?
-    pub(crate) fn is_needed(&self, artifact: Artifact) -> bool {
+    pub fn is_needed(&self, artifact: Artifact) -> bool {
         let waits = |(level, shard)| {
             self.cell(level, shard)
                 .is_some_and(|c| c.wanted && c.lease.is_none())
         };
         let frontier = artifact.kind == ArtifactKind::Frontier;
-        (self.keep && frontier)
+        (frontier && self.is_kept(artifact.shard))
             || self.writing.contains(&self.graph, artifact)
             || (frontier && self.finals.needs(artifact))
             || self.graph.dependents(artifact).any(waits)
@@ -192,13 +197,16 @@ impl Bfs {
     /// Will nobody (but the task `except`) ever read it, as far as is known?
     pub(crate) fn is_spent(&self, artifact: Artifact, except: Option<(Level, u32)>) -> bool {
         let Artifact { level, kind, .. } = artifact;
-        if level == 0 {
+        if level == 0 || kind == ArtifactKind::Distances {
             return false;
         }
         if kind == ArtifactKind::Frontier {
             // Examples of antipodes come from the last level, which shows only at the end.
             let may_be_last = self.antipodes > 0 && self.end.is_none() && level >= self.deepest;
-            if self.keep || may_be_last || self.end.is_some_and(|end| end.last == level) {
+            if self.is_kept(artifact.shard)
+                || may_be_last
+                || self.end.is_some_and(|end| end.last == level)
+            {
                 return false;
             }
         }
