@@ -14,6 +14,7 @@ mod beside;
 mod compute;
 mod config;
 mod delay;
+mod disk_room;
 mod error;
 pub mod exec;
 mod folder;
