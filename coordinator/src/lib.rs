@@ -4,7 +4,9 @@
 //! `run` takes what is queued, steps the core with each, commits once, and performs the effects in
 //! order; answers come back through the channel that came with the question.
 
-mod bridge;
+/// For the simulation of a whole cluster.
+#[doc(hidden)]
+pub mod bridge;
 mod client;
 mod config;
 mod disk;

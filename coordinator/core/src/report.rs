@@ -4,6 +4,7 @@ use crate::artifact::Artifact;
 use crate::dispute::{Claim, Dispute};
 use crate::effect::{Change, Effect, Order};
 use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
+use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
 use crate::record::{ExpandResult, Phase};
 use crate::session::key_of;
@@ -260,18 +261,25 @@ impl Coordinator {
         let Some(job) = self.unfinished(about.job) else {
             return;
         };
-        let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
-            return;
-        };
+        // A cell that the plan does not reach (any more) has no result, and nobody asked for one.
+        let cell = job.bfs.cell(level, shard);
+        let (is_beyond, first) = (cell.is_none(), cell.and_then(|cell| cell.result));
         let same =
             |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
         let lease = job.bfs.lease(key);
+        let is_present = lease.is_some_and(|lease| lease.attempt == about.attempt);
+        if is_beyond || (first.is_none() && job.progress.mistrusts && !is_present) {
+            let artifacts = job.bfs.graph().outputs(level, shard).collect();
+            let job = about.job;
+            return self.order(about.from, Order::Release { job, artifacts }, out);
+        }
         if first.is_some_and(|first| !same(&first))
             || (first.is_none() && job.dispute(key).is_some())
         {
             return self.disputed(now, about, (level, shard), result, out);
         }
-        take_in(job, (level, shard), result, first.is_none());
+        let again = mutants::has(Mutant::CountTwice);
+        take_in(job, (level, shard), result, first.is_none() || again);
         self.counted(now, about, key, (lease, usage), Ok(true), out);
     }
 
@@ -424,6 +432,7 @@ impl Coordinator {
             .bfs
             .lease(key)
             .is_none_or(|lease| lease.attempt != about.attempt)
+            && !mutants::has(Mutant::StaleFailedFreesLease)
         {
             return;
         }

@@ -3,6 +3,7 @@
 use crate::artifact::{Artifact, ArtifactKind};
 use crate::effect::{Effect, Order};
 use crate::event::{ConnectionId, Now, Registration};
+use crate::mutants::{self, Mutant};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
 use crate::record::{ExpandResult, Phase, Record, WorkerRecord};
@@ -174,7 +175,9 @@ impl Coordinator {
                 let keeps = self
                     .jobs
                     .get(&copy.job)
-                    .is_some_and(|job| job.keeps_artifacts());
+                    .is_some_and(|job| {
+                        job.progress.phase == Phase::Finished && job.keeps_artifacts()
+                    });
                 strange.insert(copy.job, keeps);
                 continue;
             };
@@ -184,6 +187,7 @@ impl Coordinator {
                 .cell(artifact.level, artifact.shard)
                 .is_some_and(|c| c.result.is_none())
                 && !job.is_database()
+                && !job.progress.mistrusts
                 && job
                     .dispute(TaskKey::Expand {
                         level: artifact.level,
@@ -326,6 +330,9 @@ impl Coordinator {
         }
         let mut lost_leases: BTreeMap<JobId, usize> = BTreeMap::new();
         for (job, key) in leases.into_values() {
+            if mutants::has(Mutant::ForgetToRequeue) {
+                continue;
+            }
             *lost_leases.entry(job).or_default() += 1;
             if let Some(job) = self.jobs.get_mut(&job) {
                 job.bfs.free(key, false);
