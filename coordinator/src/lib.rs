@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod disk;
 mod error;
+mod offline;
 mod prepare;
 mod rpc;
 mod run;
@@ -19,10 +20,10 @@ mod watch;
 pub use client::LocalClient;
 pub use config::Config;
 pub use error::{OpenError, ServeError};
+pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};
 pub use store::STORE_FILE;
 
-use antipode_coordinator_core as core;
 use antipode_proto::link::{self, WorkerLink};
 use antipode_proto::status::JobStatus;
 use run::Command;
@@ -124,20 +125,5 @@ async fn released(store: &Weak<Store>) {
 
 /// The jobs of a store that no coordinator has open, oldest first.
 pub fn read_only(data: &Path) -> Result<Vec<JobStatus>, OpenError> {
-    let (store, stored) = Store::open_existing(data)?;
-    let now = core::Now::default();
-    let config = Config::new(data.to_path_buf());
-    let state = core::Coordinator::new(
-        config.core(),
-        store.cluster().into(),
-        store.epoch(),
-        stored,
-        now,
-    )
-    .map_err(|problem| OpenError::damaged(data, problem))?;
-    Ok(state
-        .jobs()
-        .iter()
-        .map(|(&id, job)| view::at_rest(id, job))
-        .collect())
+    Ok(Offline::open(data)?.jobs())
 }

@@ -22,6 +22,7 @@ mod identity;
 mod net;
 mod pool;
 pub mod session;
+mod stored;
 #[cfg(test)]
 mod testing;
 
@@ -30,6 +31,7 @@ pub use config::{Config, DEFAULT_GRACE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use net::run;
+pub use stored::{Stored, unpack_distances};
 
 /// Deletes what a worker that has ended left of a job under its data directory.
 pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {
