@@ -123,6 +123,14 @@ async fn released(store: &Weak<Store>) {
     }
 }
 
+/// Writes records into a store as one commit; the bytes of its file. For benches.
+#[doc(hidden)]
+pub fn store_for_benches(data: &Path, records: &[core::record::Record]) -> u64 {
+    let written = Store::open(data).map(|(store, _)| store.commit(records).is_ok());
+    assert!(matches!(written, Ok(true)), "the store does not take it");
+    std::fs::metadata(data.join(STORE_FILE)).map_or(0, |file| file.len())
+}
+
 /// The jobs of a store that no coordinator has open, oldest first.
 pub fn read_only(data: &Path) -> Result<Vec<JobStatus>, OpenError> {
     Ok(Offline::open(data)?.jobs())

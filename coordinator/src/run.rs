@@ -133,6 +133,9 @@ enum Waiting {
     Forgotten(To<()>),
 }
 
+/// Records on their way to the disk, and the end of that way.
+type Commit = (Arc<Vec<Record>>, JoinHandle<Result<(), String>>);
+
 struct Connection {
     send: mpsc::UnboundedSender<ToWorker>,
     local: bool,
@@ -154,7 +157,7 @@ pub struct Driver {
     pending: Vec<Record>,
     flush_at: Option<Instant>,
     /// The commit beside the loop. It gives its records back where it failed.
-    flushing: Option<(Arc<Vec<Record>>, JoinHandle<Result<(), String>>)>,
+    flushing: Option<Commit>,
     disk: Watermark,
     /// What must wait until a commit works again, because it promises what is not durable yet.
     held_back: Vec<Effect>,
@@ -549,7 +552,7 @@ impl Driver {
 
     /// Writes what is pending on another thread. The records stay here too: a commit that fails, in
     /// whatever way, loses nothing.
-    fn begin_commit(&mut self) -> (Arc<Vec<Record>>, JoinHandle<Result<(), String>>) {
+    fn begin_commit(&mut self) -> Commit {
         let records = Arc::new(std::mem::take(&mut self.pending));
         let (store, written) = (Arc::clone(&self.store), Arc::clone(&records));
         let commit = move || store.commit(&written).map_err(|error| error.to_string());
@@ -557,10 +560,7 @@ impl Driver {
     }
 
     /// True if it worked; otherwise what it could not write is pending again.
-    async fn end_commit(
-        &mut self,
-        (records, commit): (Arc<Vec<Record>>, JoinHandle<Result<(), String>>),
-    ) -> bool {
+    async fn end_commit(&mut self, (records, commit): Commit) -> bool {
         let ended = commit.await.unwrap_or_else(|panic| Err(panic.to_string()));
         let Err(reason) = ended else {
             return true;

@@ -129,12 +129,12 @@ async fn another_protocol_version_is_refused_and_both_are_named() {
     request.metadata_mut().insert(PROTOCOL_KEY, 99u32.into());
     let status = calls.jobs(request).await.unwrap_err();
     assert!(
-        status.message().contains("protocol 99") && status.message().contains("speaks 1"),
+        status.message().contains("protocol 99") && status.message().contains("speaks 2"),
         "{status}"
     );
     let error = client_error(status, &address, PATIENCE);
     assert!(
-        matches!(error, ClientError::Version { theirs: 1, .. }),
+        matches!(error, ClientError::Version { theirs: 2, .. }),
         "{error:?}"
     );
 

@@ -103,6 +103,10 @@ pub mod kind {
         tag: 33,
         name: "artifact record",
     };
+    pub const WORKER_JOURNAL: Kind = Kind {
+        tag: 34,
+        name: "journal of a worker",
+    };
     /// Hashed, never stored.
     pub const FINGERPRINT: Kind = Kind {
         tag: 48,

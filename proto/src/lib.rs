@@ -5,6 +5,7 @@ pub mod client;
 pub mod codec;
 pub mod convert;
 pub mod data;
+pub mod killpoint;
 pub mod link;
 pub mod message;
 pub mod remote;

@@ -251,6 +251,8 @@ impl Process {
             "INT" => rustix::process::Signal::INT,
             "TERM" => rustix::process::Signal::TERM,
             "KILL" => rustix::process::Signal::KILL,
+            "STOP" => rustix::process::Signal::STOP,
+            "CONT" => rustix::process::Signal::CONT,
             other => panic!("no signal {other} here"),
         };
         let pid = rustix::process::Pid::from_child(&self.child);

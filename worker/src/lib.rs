@@ -19,6 +19,8 @@ pub mod exec;
 mod folder;
 mod gauges;
 mod identity;
+mod journal;
+mod machine;
 mod net;
 mod pool;
 pub mod session;
@@ -30,6 +32,7 @@ pub use compute::{Compute, Loader};
 pub use config::{Config, DEFAULT_GRACE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
+pub use journal::{End, note_end};
 pub use net::run;
 pub use stored::{Stored, unpack_distances};
 

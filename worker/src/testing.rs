@@ -9,7 +9,7 @@ use antipode_proto::client::ClientError;
 use antipode_proto::convert::to_worker_parts;
 use antipode_proto::link::CoordinatorLink;
 use antipode_proto::message::{
-    ArtifactKind, ArtifactName, FromWorker, Held, Holder, Input, ToWorker,
+    ArtifactKind, ArtifactName, Ended, FromWorker, Held, Holder, Input, ToWorker,
 };
 use antipode_proto::wire;
 use antipode_proto::wire::coordinator_server::{Coordinator, CoordinatorServer};
@@ -184,6 +184,7 @@ pub struct Registration {
     pub address: Option<String>,
     pub held: Vec<Held>,
     pub running: Vec<(JobId, Task, Attempt)>,
+    pub ended: Option<Ended>,
 }
 
 /// One worker as the script sees it.
@@ -207,12 +208,14 @@ impl Player {
                 address,
                 held,
                 running,
+                ended,
                 ..
             }) => Registration {
                 worker,
                 address,
                 held,
                 running,
+                ended,
             },
             other => panic!("{other:?} instead of a registration"),
         };

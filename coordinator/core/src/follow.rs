@@ -128,12 +128,11 @@ impl Coordinator {
         let level = job.progress.checkpoint?;
         let expected = self.workers.values().any(|w| !w.is_live() && !w.rehomed);
         if job.progress.begins_anew
-            || job.bfs.has_any_copy()
+            || job.bfs.has_useful_copy()
             || job.bfs.end().is_some() && !job.bfs.finals().is_pending()
             || expected
             || self.is_waiting_for_workers(now)
             || self.lasting().next().is_none()
-            || self.works_for(id)
         {
             return None;
         }
@@ -206,6 +205,10 @@ impl Coordinator {
             return;
         };
         job.bfs.abandon_checkpoint();
+        self.take_back_leases(id, out);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
         let what = match &phase {
             Phase::Suspect { reason } => format!("the job is suspect: {reason}"),
             Phase::Incomplete { reason } => format!("the job is incomplete: {reason}"),

@@ -71,7 +71,7 @@ impl Coordinator {
         let begins_at_zero = levels
             .iter()
             .any(|level| level.level == 1 && !level.redone.is_empty());
-        if job.progress.checkpoint.is_some() && !job.bfs.has_any_copy() {
+        if job.progress.checkpoint.is_some() && !job.bfs.has_useful_copy() {
             notes.push(format!(
                 "nothing that was stored is held by any worker that is here: going on would compute all {redone} results again; it is done only with --fresh"
             ));

@@ -161,25 +161,16 @@ impl Coordinator {
     }
 
     pub(crate) fn paused(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
-        let mut revoked = Vec::new();
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.bfs.abandon_checkpoint();
         self.touched.insert(id);
         // Tasks after the last level may be at work still; nobody will wait for them.
-        let leases: Vec<_> = self
-            .workers
-            .values()
-            .flat_map(|w| w.leases())
-            .map(|(_, task)| *task)
-            .collect();
-        for (_, key) in leases.into_iter().filter(|(of, _)| *of == id) {
-            if let Some(lease) = job.bfs.lease(key) {
-                job.bfs.free(key, true);
-                revoked.push(lease);
-            }
-        }
+        self.take_back_leases(id, out);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
         job.stop_clock(now);
         job.progress.phase = Phase::Paused;
         job.stalled = None;
@@ -194,8 +185,23 @@ impl Coordinator {
                 reply: Reply::Done { job: id },
             });
         }
-        for lease in revoked {
-            self.revoke(lease, out);
+    }
+
+    /// Nobody waits for what workers do for the job.
+    pub(crate) fn take_back_leases(&mut self, id: JobId, out: &mut Vec<Effect>) {
+        let leases = self.workers.values().flat_map(|w| w.leases.values());
+        let leases: Vec<_> = leases
+            .filter(|(of, _)| *of == id)
+            .map(|&(_, key)| key)
+            .collect();
+        for key in leases {
+            let Some(job) = self.jobs.get_mut(&id) else {
+                return;
+            };
+            if let Some(lease) = job.bfs.lease(key) {
+                job.bfs.free(key, true);
+                self.revoke(lease, out);
+            }
         }
     }
 

@@ -131,7 +131,7 @@ impl Coordinator {
         for (&job_id, job) in &mut self.jobs {
             job.bfs.remove_copies_of(id);
             let incomplete = matches!(job.progress.phase, Phase::Incomplete { .. });
-            if incomplete && !job.bfs.has_any_copy() {
+            if incomplete && !job.bfs.has_useful_copy() {
                 without_copies.push(job_id);
             }
             job.opened.remove(&id);
@@ -146,7 +146,7 @@ impl Coordinator {
             if self
                 .jobs
                 .get(&job)
-                .is_some_and(|job| job.bfs.has_any_copy())
+                .is_some_and(|job| job.bfs.has_useful_copy())
             {
                 self.go_on(now, job, out);
             }

@@ -7,6 +7,7 @@ use super::tables::{
 use antipode_coordinator_core::record::Record;
 use antipode_ids::JobId;
 use antipode_proto::codec::{Kind, decode, encode, kind};
+use antipode_proto::killpoint;
 use redb::{Database, ReadableTable, TableHandle};
 use serde::Serialize;
 
@@ -100,7 +101,9 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
             }
         }
     }
+    killpoint::pass("commit");
     transaction.commit()?;
+    killpoint::pass("committed");
     Ok(())
 }
 

@@ -8,13 +8,14 @@ use antipode_proto::data::{ArtifactSource, Opening, Payload, data_server};
 use antipode_proto::message::ArtifactName;
 use antipode_solver_core::engine::Digest;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tonic::transport::server::TcpIncoming;
 
 struct Shop {
-    artifacts: Arc<Artifacts>,
+    /// Connections may outlive the server; the stores must not wait for them to be closed.
+    artifacts: Weak<Artifacts>,
     beside: Beside,
     gauges: Arc<Gauges>,
 }
@@ -25,7 +26,7 @@ impl ArtifactSource for Shop {
         let gauges = self.gauges.clone();
         let packed = self
             .beside
-            .run(move || artifacts.packed(name, digest, near));
+            .run(move || artifacts.upgrade()?.packed(name, digest, near));
         Box::pin(async move {
             let packed = packed.await.map_err(|error| error.to_string())?;
             let (count, packed) = packed
@@ -84,7 +85,7 @@ impl Server {
             reason: error.to_string(),
         })?;
         let service = data_server(Arc::new(Shop {
-            artifacts,
+            artifacts: Arc::downgrade(&artifacts),
             beside,
             gauges,
         }));

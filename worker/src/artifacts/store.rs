@@ -15,6 +15,7 @@ use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unfr
 use crate::folder::{Folder, FolderError};
 use antipode_ids::JobId;
 use antipode_proto::codec;
+use antipode_proto::killpoint;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
@@ -397,7 +398,9 @@ impl JobStore {
                 transaction.set_durability(Durability::None)?;
             }
             let changed = change(&mut transaction.open_table(RECORDS)?)?;
+            killpoint::pass("commit");
             transaction.commit()?;
+            killpoint::pass("committed");
             Ok(changed)
         });
         done.map_err(|fault| match fault {

@@ -13,6 +13,7 @@ use crate::exec::Work;
 use crate::exec::keep::Keep;
 use crate::gauges::{Gauges, process_memory_bytes};
 use crate::identity::Identity;
+use crate::journal::Journal;
 use crate::session::{Action, Event, Exit, LeaseId, Session, is_for_the_disk};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
@@ -29,6 +30,8 @@ use tokio::task::JoinSet;
 
 /// How often the session is told that time passes.
 const TICK: Duration = Duration::from_millis(200);
+/// How often the journal notes that the process lives.
+const TOUCH: Duration = Duration::from_secs(1);
 /// How long the end waits for disks, and within one process with the coordinator for what computes
 /// although nobody wants it any more.
 const END: Duration = Duration::from_secs(30);
@@ -44,6 +47,7 @@ pub enum Happened {
 /// What a driver is made of.
 pub struct Parts {
     pub identity: Identity,
+    pub journal: Journal,
     pub name: String,
     /// Where others fetch from this worker.
     pub address: Option<String>,
@@ -131,6 +135,7 @@ impl Driver {
         let threads = self.start_threads()?;
         let mut shutdown = std::pin::pin!(shutdown);
         let mut draining = false;
+        let mut touched_at = Instant::now();
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let outcome = loop {
@@ -154,6 +159,10 @@ impl Driver {
                 },
                 Some(loss) = lost.recv() => Some(Event::Lost { names: loss.names, reason: loss.reason }),
                 _ = ticks.tick() => {
+                    if touched_at.elapsed() >= TOUCH {
+                        touched_at = Instant::now();
+                        self.parts.journal.touch();
+                    }
                     let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
                     Some(Event::Tick { memory_bytes, peak_memory_bytes })
                 }
@@ -278,6 +287,12 @@ impl Driver {
                     keep: true,
                 });
             }
+            if let Event::Computed { lease, .. }
+            | Event::Crowded { lease }
+            | Event::Unprepared { lease, .. } = &event
+            {
+                self.parts.journal.end(*lease);
+            }
             for action in self.session.step(Instant::now(), event) {
                 if let Some(exit) = self.perform(threads, action)? {
                     return Ok(Some(exit));
@@ -293,6 +308,7 @@ impl Driver {
             Action::Send(message) => self.connection.say(message),
             Action::Join { worker, cluster } => {
                 self.parts.identity.join(worker, &cluster)?;
+                self.parts.journal.said();
                 self.gatherer.set_me(worker);
                 tracing::info!(%worker, %cluster, "registered");
             }
@@ -308,6 +324,7 @@ impl Driver {
                 consume,
                 alone,
             } => {
+                self.parts.journal.begin(lease, job, &task);
                 self.prepare(Order {
                     lease,
                     job,
@@ -319,6 +336,7 @@ impl Driver {
             }
             Action::Compute { lease } => self.compute(threads, lease),
             Action::Forget { lease } => {
+                self.parts.journal.end(lease);
                 self.preparing.remove(&lease);
                 if self.ready.remove(&lease).is_some() {
                     self.parts.artifacts.unreserve(lease.0);
@@ -342,6 +360,7 @@ impl Driver {
     fn register(&self, running: Vec<(JobId, Task, Attempt)>) {
         let Parts {
             identity,
+            journal,
             name,
             address,
             kernel,
@@ -365,7 +384,7 @@ impl Driver {
             kernel: (*kernel).into(),
             held: artifacts.held(),
             running,
-            ended: None,
+            ended: journal.unsaid().cloned(),
         });
     }
 
@@ -403,6 +422,7 @@ impl Driver {
     async fn end(mut self, threads: Threads, overdue: bool) {
         self.preparations.shutdown().await;
         self.connection.finish().await;
+        self.parts.journal.close();
         let Threads {
             compute,
             chores,

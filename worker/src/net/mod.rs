@@ -14,6 +14,7 @@ use crate::error::StartError;
 use crate::folder::{Folder, FolderError};
 use crate::gauges::Summary;
 use crate::identity::Identity;
+use crate::journal::Journal;
 use crate::pool;
 use antipode_solver_core::engine::{Engine, EngineError};
 use connection::Connection;
@@ -53,6 +54,7 @@ pub(crate) async fn run_with(
     check_addresses(&config)?;
     let folder = Folder::lock(&config.data)?;
     let identity = Identity::start(folder.path())?;
+    let journal = Journal::start(folder.path());
     let pool = Arc::new(pool::build(config.threads)?);
     let gauges = config.gauges.clone();
     let (losses, lost) = mpsc::unbounded_channel();
@@ -79,6 +81,7 @@ pub(crate) async fn run_with(
     });
     let parts = Parts {
         identity,
+        journal,
         name: config.name,
         address,
         kernel,

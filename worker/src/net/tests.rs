@@ -5,7 +5,7 @@ use crate::testing::{
     Exchange, JOB, LONG, Player, Script, config, definition, engine, frontier_name, loader,
     plain_answer,
 };
-use antipode_ids::{Attempt, WorkerId};
+use antipode_ids::{Attempt, Cause, WorkerId};
 use antipode_proto::link::{WorkerLink, pair};
 use antipode_proto::message::{
     ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker,
@@ -536,6 +536,43 @@ async fn a_worker_without_a_coordinator_stores_what_it_made_before_it_ends() {
         .collect();
     assert_eq!(held, known);
     leave([running], vec![player]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_died_says_at_its_next_start_what_was_at_work() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    // The process before this one, with a task at work.
+    let task = Task::Expand {
+        level: 3,
+        shard: ShardId(1),
+    };
+    let mut journal = Journal::start(data.path());
+    journal.begin(crate::session::LeaseId(0), JOB, &task);
+    drop(journal);
+    crate::note_end(data.path(), std::process::id(), crate::End::Signal(11)).unwrap();
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let running = start(config(
+        data.path(),
+        Source::Address(exchange.address.to_string()),
+    ));
+    // A connection that breaks before the welcome: nobody has heard it.
+    let mut link = exchange.next().await;
+    let first = link.receive.recv().await;
+    assert!(matches!(first, Some(FromWorker::Register { .. })));
+    drop(link);
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    let ended = player.registration.ended.clone().expect("how it ended");
+    assert_eq!(ended.cause, Cause::Signal(11));
+    assert_eq!(ended.running, [(JOB, task)]);
+    let mut script = Script::new(&definition, vec![player]);
+    script.level(1).await;
+    drop(script);
+    let player = Player::welcome(exchange.next().await, 4, &definition).await;
+    assert_eq!(player.registration.ended, None, "it was said");
+    leave([running], vec![player]).await;
+    // A clean end is none to speak of.
+    assert_eq!(Journal::start(data.path()).unsaid(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,5 +3,6 @@
 
 pub mod cluster;
 mod departure;
+mod recovery;
 pub mod toy;
 pub mod worker;

@@ -389,10 +389,20 @@ impl Bfs {
         copies
     }
 
-    /// Is there a copy of anything anywhere?
-    pub fn has_any_copy(&self) -> bool {
+    /// Is there a copy anywhere, or one on its way, that spares computing everything again? Of the
+    /// last checkpoint or later; where all frontiers are kept, of any level.
+    pub fn has_useful_copy(&self) -> bool {
+        let first = match self.checkpoint {
+            Some(level) if !self.keep => level.saturating_sub(1) as usize,
+            _ => 0,
+        };
         let held = |cell: &Cell| !cell.frontier.is_empty() || !cell.visited.is_empty();
-        self.rows.iter().any(|row| row.cells.iter().any(held))
+        let coming = |cell: &Cell| cell.result.is_none() && cell.lease.is_some();
+        let useful = |cell: &Cell| held(cell) || coming(cell);
+        self.rows
+            .iter()
+            .skip(first)
+            .any(|row| row.cells.iter().any(useful))
             || self.packed.iter().any(|packed| !packed.holders.is_empty())
     }
 
