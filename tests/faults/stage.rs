@@ -120,13 +120,11 @@ impl Stage {
 
     /// The job as it is now; `None` while no coordinator answers.
     pub fn status(&self) -> Option<Value> {
-        let shown = self.user.run(&format!("show last --json --coordinator {}", self.address()));
+        let shown = self.user.run(&format!(
+            "show last --json --coordinator {}",
+            self.address()
+        ));
         (shown.code == Some(0)).then(|| serde_json::from_str(&shown.stdout).expect("JSON"))
-    }
-
-    pub fn levels(&self) -> usize {
-        let status = self.status();
-        status.map_or(0, |s| s["counts"].as_array().map_or(0, Vec::len))
     }
 
     /// Waits until the job has so many levels and is at work: a fault from here on meets it there.
@@ -181,7 +179,10 @@ impl Stage {
         });
         let (counts, digests) = quiet();
         assert_eq!(&last["counts"], counts);
-        assert_eq!(&last["level_digests"], digests, "the same states, bit for bit");
+        assert_eq!(
+            &last["level_digests"], digests,
+            "the same states, bit for bit"
+        );
         last
     }
 }

@@ -14,6 +14,7 @@ mod beside;
 mod compute;
 mod config;
 mod delay;
+mod disk_room;
 mod error;
 pub mod exec;
 mod folder;
@@ -24,6 +25,7 @@ mod machine;
 mod net;
 mod pool;
 pub mod session;
+mod stored;
 #[cfg(test)]
 mod testing;
 
@@ -33,6 +35,7 @@ pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
 pub use net::run;
+pub use stored::{Stored, unpack_distances};
 
 /// Deletes what a worker that has ended left of a job under its data directory.
 pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {

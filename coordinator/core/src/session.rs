@@ -172,12 +172,9 @@ impl Coordinator {
                 .get_mut(&copy.job)
                 .filter(|job| !job.progress.phase.is_final() || job.is_database())
             else {
-                let keeps = self
-                    .jobs
-                    .get(&copy.job)
-                    .is_some_and(|job| {
-                        job.progress.phase == Phase::Finished && job.keeps_artifacts()
-                    });
+                let keeps = self.jobs.get(&copy.job).is_some_and(|job| {
+                    job.progress.phase == Phase::Finished && job.keeps_artifacts()
+                });
                 strange.insert(copy.job, keeps);
                 continue;
             };

@@ -95,10 +95,14 @@ impl Sim {
     fn question(&mut self, k: usize, op: Op, request: RequestId) -> Event {
         let client = &mut self.desk.clients[k];
         let job = client.job.unwrap_or(JobId(99));
-        let (definition, roots) = (client.record.definition.clone(), client.record.roots.clone());
+        let (definition, roots) = (
+            client.record.definition.clone(),
+            client.record.roots.clone(),
+        );
         match op {
             Op::Resume | Op::Again | Op::Cancel => {
-                let other = |p: &Promise| !matches!(p, Promise::Paused { job: of, .. } if *of == job);
+                let other =
+                    |p: &Promise| !matches!(p, Promise::Paused { job: of, .. } if *of == job);
                 self.watch.promises.retain(other);
             }
             Op::Forget => {
@@ -153,8 +157,10 @@ impl Sim {
         let Some((op, _)) = client.open.take() else {
             return;
         };
-        self.trace
-            .add(self.now, format_args!("client {k} is told {reply:?} of {op:?}"));
+        self.trace.add(
+            self.now,
+            format_args!("client {k} is told {reply:?} of {op:?}"),
+        );
         match (op, reply) {
             (Op::Forget, Reply::Done { .. } | Reply::NoSuchJob { .. }) => client.forgotten = true,
             (Op::Submit, Reply::Submitted { job, .. }) if client.forgotten => {
@@ -168,7 +174,11 @@ impl Sim {
             }
             (Op::Submit | Op::Again, Reply::Submitted { job, .. }) => {
                 let known = client.job.replace(job);
-                let key = if op == Op::Again { format!("again {k}") } else { key(k) };
+                let key = if op == Op::Again {
+                    format!("again {k}")
+                } else {
+                    key(k)
+                };
                 self.watch.promises.push(Promise::Submitted { key, job });
                 if known.is_some_and(|known| known != job) && !client.cancelled {
                     let failed = self.phase(known).is_some_and(|p| p.is_final());
@@ -206,7 +216,9 @@ impl Sim {
             return self.watched(job);
         }
         let checkpoint = state.progress().checkpoint;
-        self.watch.promises.push(Promise::Paused { job, checkpoint });
+        self.watch
+            .promises
+            .push(Promise::Paused { job, checkpoint });
         self.check_checkpoint(job, checkpoint);
         self.tally.count("pause kept its promise");
     }
@@ -225,7 +237,9 @@ impl Sim {
             return;
         }
         let levels = state.levels();
-        self.watch.promises.push(Promise::Ended { job, phase, levels });
+        self.watch
+            .promises
+            .push(Promise::Ended { job, phase, levels });
         let stored = self.coordinator.ledger.durable();
         let verdict = invariants::promises_are_kept(&self.watch, stored);
         self.ensure(verdict);
@@ -238,7 +252,9 @@ impl Sim {
             return;
         };
         let suspect = matches!(state.progress().phase, Phase::Suspect { .. });
-        let short = state.stalled().is_some_and(|(_, why)| why.contains("of memory"));
+        let short = state
+            .stalled()
+            .is_some_and(|(_, why)| why.contains("of memory"));
         if (suspect || short) && !std::mem::replace(&mut self.has_helped, true) {
             self.tally.count("one worker more was needed");
             let w = self.add_worker(None);
@@ -256,9 +272,9 @@ impl Sim {
         for k in 0..self.desk.clients.len() {
             let client = &mut self.desk.clients[k];
             let submitted = client.job.is_some();
-            client
-                .script
-                .retain(|(_, op)| matches!(op, Op::Submit) || (submitted && matches!(op, Op::Cancel | Op::Forget)));
+            client.script.retain(|(_, op)| {
+                matches!(op, Op::Submit) || (submitted && matches!(op, Op::Cancel | Op::Forget))
+            });
             let (job, idle) = (client.job, client.open.is_none());
             self.help(job);
             if idle && self.phase(job).is_some_and(|p| p.is_resting()) {

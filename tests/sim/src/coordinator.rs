@@ -338,7 +338,8 @@ impl Sim {
         for effect in effects.iter().filter(|_| self.watch.lies) {
             if let Some(toy) = invariants::wrong_result(&process.core, &self.toys, effect) {
                 self.tally.count("a wrong result is taken in");
-                self.trace.add(self.now, format_args!("** a wrong result: {toy}"));
+                self.trace
+                    .add(self.now, format_args!("** a wrong result: {toy}"));
             }
         }
         let lies = self.watch.lies;
@@ -536,9 +537,7 @@ impl Sim {
 
     /// The coordinator's half of a connection ends; what was said before still arrives.
     fn close_down(&mut self, id: ConnId) {
-        let due = self
-            .network
-            .close(self.now, id, Way::Down, 0, usize::MAX);
+        let due = self.network.close(self.now, id, Way::Down, 0, usize::MAX);
         self.arrive(due);
     }
 

@@ -132,7 +132,10 @@ impl Sim {
                 let (from, to) = match self.rng.random_range(0..3) {
                     0 => (w, Node::Coordinator),
                     1 => (Node::Coordinator, w),
-                    _ => (w, Node::Worker(self.rng.random_range(0..self.workers.len()))),
+                    _ => (
+                        w,
+                        Node::Worker(self.rng.random_range(0..self.workers.len())),
+                    ),
                 };
                 self.tally.count("fault: way is slow");
                 let by = self.rng.random_range(50 * MILLI..2 * SECOND);
@@ -189,7 +192,8 @@ impl Sim {
                 }
                 if self.coordinator.ledger.flip(&mut self.rng) {
                     self.watch.ledger_harmed = true;
-                    self.tally.count("fault: bit flipped in the coordinator's store");
+                    self.tally
+                        .count("fault: bit flipped in the coordinator's store");
                 }
             }
             Fault::PowerCut => {
@@ -306,9 +310,7 @@ impl Sim {
         let kept = self.rng.random_range(0..=self.network.under_way(id));
         self.close_up(id, up_late, kept);
         let kept = self.rng.random_range(0..3);
-        let due = self
-            .network
-            .close(self.now, id, Way::Down, down_late, kept);
+        let due = self.network.close(self.now, id, Way::Down, down_late, kept);
         self.arrive(due);
     }
 

@@ -172,9 +172,8 @@ impl Watch {
                     let back = cells.iter().map(|&(level, shard)| (*job, level, shard));
                     back.for_each(|cell| _ = self.counted.remove(&cell));
                     // The checkpoint may rest on what was taken back.
-                    let other = |p: &Promise| {
-                        !matches!(p, Promise::Paused { job: of, .. } if of == job)
-                    };
+                    let other =
+                        |p: &Promise| !matches!(p, Promise::Paused { job: of, .. } if of == job);
                     self.promises.retain(other);
                 }
                 Effect::Persist(Record::Result {
@@ -304,7 +303,8 @@ fn leases_end_for_a_reason(core: &Coordinator, before: &Before, effects: &[Effec
         if now.leases().contains_key(attempt) {
             continue;
         }
-        let own = before.from == Some(*worker) && (before.sweeping || before.attempt == Some(*attempt));
+        let own =
+            before.from == Some(*worker) && (before.sweeping || before.attempt == Some(*attempt));
         let over = core.jobs().get(job).is_none_or(|job| !is_running(job));
         // Whoever is away cannot be told.
         let away = now.connection().is_none();
@@ -401,9 +401,8 @@ pub fn promises_are_kept(watch: &Watch, stored: &Stored) -> Verdict {
             }
             Promise::Ended { job, phase, levels } => {
                 let known = stored.jobs.get(job);
-                let stands = known.is_some_and(|j| {
-                    j.progress.phase == *phase && j.progress.levels == *levels
-                });
+                let stands = known
+                    .is_some_and(|j| j.progress.phase == *phase && j.progress.levels == *levels);
                 ensure(stands, || {
                     let said = known.map(|j| (&j.progress.phase, &j.progress.levels));
                     format!("job {job} was {phase:?} with {levels:?}, the store says {said:?}")

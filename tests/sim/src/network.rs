@@ -119,7 +119,12 @@ impl Network {
     /// How long something takes from one machine to another.
     pub fn delay(&self, from: Node, to: Node, rng: &mut StdRng) -> Micros {
         let slow = self.slow.get(&(from, to)).copied().unwrap_or(0);
-        rng.random_range(200..3 * MILLI) + if slow > 0 { rng.random_range(0..slow) } else { 0 }
+        rng.random_range(200..3 * MILLI)
+            + if slow > 0 {
+                rng.random_range(0..slow)
+            } else {
+                0
+            }
     }
 
     pub fn is_blocked(&self, from: Node, to: Node) -> bool {
@@ -259,7 +264,10 @@ impl Network {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Arrival::Nothing;
         };
-        if self.blocked.contains(&(connection.up.from, connection.up.to)) {
+        if self
+            .blocked
+            .contains(&(connection.up.from, connection.up.to))
+        {
             connection.up.held += 1;
             return Arrival::Nothing;
         }

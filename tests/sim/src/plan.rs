@@ -137,7 +137,9 @@ impl Plan {
         let toys: Vec<Arc<Toy>> = (0..1 + usize::from(second))
             .map(|_| Arc::new(Toy::any(rng)))
             .collect();
-        let liar = rng.random_bool(0.02).then(|| rng.random_range(0..LEAST_WORKERS));
+        let liar = rng
+            .random_bool(0.02)
+            .then(|| rng.random_range(0..LEAST_WORKERS));
         let clients: Vec<ClientPlan> = (0..toys.len())
             .map(|k| client(k, &toys[k], liar.is_some(), rng))
             .collect();
@@ -150,7 +152,11 @@ impl Plan {
                 threads: rng.random_range(1..4),
                 clock: clock(skewed, rng),
                 slowness: *[1, 1, 1, 4].choose(rng).unwrap_or(&1),
-                budget: if tight { rng.random_range(14..30) } else { 1000 },
+                budget: if tight {
+                    rng.random_range(14..30)
+                } else {
+                    1000
+                },
                 is_small: small == Some(k),
             })
             .collect();
@@ -163,14 +169,18 @@ impl Plan {
             replicas: rng.random_bool(0.7).then(|| rng.random_range(0..3)),
             crash_limit: 5,
         };
-        let longest = *[2 * MILLI, 20 * MILLI, 80 * MILLI].choose(rng).unwrap_or(&MILLI);
+        let longest = *[2 * MILLI, 20 * MILLI, 80 * MILLI]
+            .choose(rng)
+            .unwrap_or(&MILLI);
         // Each seed knows a few kinds of faults only, so that rare ones meet undisturbed.
         let kinds: Vec<Fault> = FAULTS
             .iter()
             .copied()
             .filter(|_| rng.random_bool(0.35))
             .collect();
-        let span = *[SECOND / 2, SECOND, 3 * SECOND].choose(rng).unwrap_or(&SECOND);
+        let span = *[SECOND / 2, SECOND, 3 * SECOND]
+            .choose(rng)
+            .unwrap_or(&SECOND);
         let number = rng.random_range(0..=8);
         let mut faults: Vec<(Micros, Fault)> = (0..number)
             .filter_map(|_| Some((rng.random_range(0..span), *kinds.choose(rng)?)))
@@ -191,7 +201,11 @@ impl Plan {
 }
 
 fn clock(skewed: bool, rng: &mut StdRng) -> Clock {
-    let rate = if skewed { rng.random_range(750..1300) } else { 1000 };
+    let rate = if skewed {
+        rng.random_range(750..1300)
+    } else {
+        1000
+    };
     Clock {
         offset: rng.random_range(0..1000 * SECOND),
         rate,

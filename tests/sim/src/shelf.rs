@@ -250,8 +250,7 @@ impl Shelf {
     /// Is the input in memory?
     pub fn in_memory(&self, input: &Input) -> Option<Set> {
         let item = self.items.get(&input.name)?;
-        item.memory
-            .filter(|_| item.head.digest == input.digest)
+        item.memory.filter(|_| item.head.digest == input.digest)
     }
 
     /// Is it to be read from the disk?
@@ -339,7 +338,10 @@ impl Shelf {
 
     /// Own artifacts of one job that are only in memory, the newest first.
     pub fn volatile(&self) -> Vec<ArtifactName> {
-        let own = self.items.iter().filter(|(_, i)| !i.fetched && i.disk == OnDisk::No);
+        let own = self
+            .items
+            .iter()
+            .filter(|(_, i)| !i.fetched && i.disk == OnDisk::No);
         let mut names: Vec<ArtifactName> = own.map(|(&name, _)| name).collect();
         let first = names.first().map(|name| name.job);
         names.retain(|name| Some(name.job) == first);

@@ -428,7 +428,10 @@ impl Sim {
             return Ok(());
         }
         for (w, machine) in self.workers.iter().enumerate() {
-            let Some(process) = machine.process.as_ref().filter(|p| p.session.is_registered())
+            let Some(process) = machine
+                .process
+                .as_ref()
+                .filter(|p| p.session.is_registered())
             else {
                 continue;
             };
@@ -454,9 +457,11 @@ impl Sim {
             .filter(|job| !job.progress().phase.is_final())
             .and_then(|job| self.toys.get(&job.record().definition.fingerprint));
         let Some(toy) = toy else { return };
-        let verdict = invariants::a_checkpoint_is_on_disks(core, job, toy, level, |name, digest| {
-            self.watch.is_harmed(name) || self.workers.iter().any(|m| m.disk.holds(name, digest))
-        });
+        let verdict =
+            invariants::a_checkpoint_is_on_disks(core, job, toy, level, |name, digest| {
+                self.watch.is_harmed(name)
+                    || self.workers.iter().any(|m| m.disk.holds(name, digest))
+            });
         self.tally.count("checkpoint checked on disks");
         self.ensure(verdict);
     }

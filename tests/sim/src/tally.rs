@@ -30,7 +30,11 @@ impl Tally {
     /// One line a name.
     pub fn table(&self) -> String {
         let mut table = String::new();
-        for name in self.0.keys().chain(MUST_OCCUR.iter().filter(|n| !self.0.contains_key(*n))) {
+        for name in self
+            .0
+            .keys()
+            .chain(MUST_OCCUR.iter().filter(|n| !self.0.contains_key(*n)))
+        {
             // Writing to a string cannot fail.
             _ = writeln!(table, "{:>12}  {name}", self.get(name));
         }

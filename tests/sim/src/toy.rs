@@ -71,10 +71,12 @@ impl Set {
     /// Sum of a hash of each state, so that digests of disjoint sets add up.
     pub fn digest(&self) -> Digest {
         let hash = |x: u32| {
-            let product = (u128::from(x) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+            let product =
+                (u128::from(x) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
             Digest(product.rotate_left(41) ^ product)
         };
-        self.states().fold(Digest::default(), |sum, x| sum.plus(hash(x)))
+        self.states()
+            .fold(Digest::default(), |sum, x| sum.plus(hash(x)))
     }
 }
 
@@ -296,8 +298,14 @@ fn puzzle() -> Puzzle {
             name: "x".into(),
             perm,
         };
-        Puzzle::new("toy".into(), vec![generator], vec![], Metric::Custom, vec![])
-            .expect("a puzzle")
+        Puzzle::new(
+            "toy".into(),
+            vec![generator],
+            vec![],
+            Metric::Custom,
+            vec![],
+        )
+        .expect("a puzzle")
     };
     PUZZLE.get_or_init(make).clone()
 }

@@ -89,7 +89,11 @@ fn judge(sum: &Sum, backing: Backing) {
         }
         panic!(
             "seed {seed}: {wrong}\nreplay it: {}ANTIPODE_SIM_SEED={seed} cargo test -p antipode-sim --release replay -- --nocapture",
-            if backing == Backing::Redb { "ANTIPODE_SIM_REDB=1 " } else { "" },
+            if backing == Backing::Redb {
+                "ANTIPODE_SIM_REDB=1 "
+            } else {
+                ""
+            },
         );
     }
 }
@@ -100,10 +104,16 @@ fn whatever_fails_the_answer_is_the_same() {
     let seeds = number("ANTIPODE_SIM_SEEDS", 10_000);
     let sum = run_all(number("ANTIPODE_SIM_FIRST", 0), seeds, Backing::Model);
     judge(&sum, Backing::Model);
-    let occurred: Vec<_> = MUST_NOT_OCCUR.iter().filter(|n| sum.tally.get(n) > 0).collect();
+    let occurred: Vec<_> = MUST_NOT_OCCUR
+        .iter()
+        .filter(|n| sum.tally.get(n) > 0)
+        .collect();
     assert!(occurred.is_empty(), "must never occur: {occurred:?}");
     let missing = sum.tally.missing(MUST_OCCUR);
-    assert!(missing.is_empty() || seeds < 10_000, "never occurred: {missing:?}");
+    assert!(
+        missing.is_empty() || seeds < 10_000,
+        "never occurred: {missing:?}"
+    );
 }
 
 #[test]

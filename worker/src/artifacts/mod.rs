@@ -14,6 +14,7 @@ mod budget;
 mod content;
 mod disk;
 pub mod fetch;
+mod overlay;
 mod packed;
 mod record;
 mod serve;
@@ -25,9 +26,11 @@ pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
 pub use serve::Server;
-pub use store::{StoreError, folder_of, remove_folder};
+pub(crate) use store::{Head, JobStore};
+pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;
+use crate::disk_room::DiskRoom;
 use crate::gauges::Gauges;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Held};
@@ -39,7 +42,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Head, JobStore};
 use tokio::sync::mpsc;
 
 /// Artifacts that are gone, and why.
@@ -98,6 +100,7 @@ struct Shelf {
 pub struct Artifacts {
     data: PathBuf,
     gauges: Arc<Gauges>,
+    disk: Arc<DiskRoom>,
     losses: mpsc::UnboundedSender<Loss>,
     shelf: Mutex<Shelf>,
     /// One writer at a time: what is forgotten and what is written must not overtake each other.
@@ -109,7 +112,7 @@ impl Artifacts {
     pub fn open(
         data: &Path,
         budget_bytes: u64,
-        gauges: Arc<Gauges>,
+        (gauges, disk): (Arc<Gauges>, Arc<DiskRoom>),
         losses: mpsc::UnboundedSender<Loss>,
     ) -> Result<Artifacts, StoreError> {
         let mut shelf = Shelf {
@@ -150,6 +153,7 @@ impl Artifacts {
         Ok(Artifacts {
             data: data.into(),
             gauges,
+            disk,
             losses,
             shelf: Mutex::new(shelf),
             writing: Mutex::new(()),
@@ -548,5 +552,7 @@ fn destroy(data: &Path, job: JobId, old: Option<Job>) {
     }
 }
 
+#[cfg(test)]
+mod full_disk_tests;
 #[cfg(test)]
 mod tests;

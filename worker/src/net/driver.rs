@@ -8,6 +8,7 @@ use crate::artifacts::{Artifacts, Loss};
 use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::delay::Delay;
+use crate::disk_room::DiskRoom;
 use crate::error::StartError;
 use crate::exec::Work;
 use crate::exec::keep::Keep;
@@ -54,6 +55,7 @@ pub struct Parts {
     pub kernel: &'static str,
     pub memory_bytes: u64,
     pub artifacts: Arc<Artifacts>,
+    pub disk: Arc<DiskRoom>,
     pub beside: Beside,
     pub pool: Arc<rayon::ThreadPool>,
     pub gauges: Arc<Gauges>,
@@ -163,14 +165,18 @@ impl Driver {
                         touched_at = Instant::now();
                         self.parts.journal.touch();
                     }
-                    let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
-                    Some(Event::Tick { memory_bytes, peak_memory_bytes })
+                    Some(self.tick())
                 }
                 () = &mut shutdown, if !draining => {
                     draining = true;
                     Some(Event::Drain)
                 }
             };
+            if self.parts.disk.is_full() && !self.session.is_disk_full() {
+                // Before it hears of anything that failed for it.
+                let tick = self.tick();
+                self.queue.push_back(tick);
+            }
             self.queue.extend(event);
             // Collect what is done, so that the set does not grow for ever.
             while self.preparations.try_join_next().is_some() {}
@@ -215,6 +221,15 @@ impl Driver {
             computing,
             keeping,
         })
+    }
+
+    fn tick(&self) -> Event {
+        let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
+        Event::Tick {
+            memory_bytes,
+            peak_memory_bytes,
+            disk: self.parts.disk.look(Instant::now()),
+        }
     }
 
     /// A lease comes with the answer, where it is known already.
@@ -267,6 +282,7 @@ impl Driver {
             }
             (None, Outcome::Inputs(_)) => return self.parts.artifacts.unreserve(lease.0),
             (_, Outcome::Crowded) => Event::Crowded { lease },
+            (_, Outcome::NoRoom) => Event::NoRoom { lease },
             (_, Outcome::Failed(failure)) => {
                 self.parts.artifacts.unreserve(lease.0);
                 Event::Unprepared { lease, failure }
@@ -289,6 +305,7 @@ impl Driver {
             }
             if let Event::Computed { lease, .. }
             | Event::Crowded { lease }
+            | Event::NoRoom { lease }
             | Event::Unprepared { lease, .. } = &event
             {
                 self.parts.journal.end(*lease);

@@ -3,7 +3,7 @@
 
 use super::driver::{Driver, Happened, Ready};
 use crate::artifacts::fetch::{Gatherer, Inputs};
-use crate::artifacts::{Artifacts, Need, Wanted};
+use crate::artifacts::{Artifacts, Need, StoreError, Wanted};
 use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::delay::Delay;
@@ -30,6 +30,8 @@ pub enum Outcome {
     Inputs(Inputs),
     /// No memory now.
     Crowded,
+    /// Nor room on the disk, to make some.
+    NoRoom,
     Failed(Failure),
 }
 
@@ -129,6 +131,7 @@ impl Room {
             drop(turn);
             match made {
                 Ok(Ok(true)) => {}
+                Ok(Err(StoreError::Full { .. })) => return Outcome::NoRoom,
                 // Whatever is left in memory is in use for a moment (served, written): the task
                 // itself fits the budget.
                 Ok(Ok(false)) if self.alone => {

@@ -71,12 +71,9 @@ impl Sim {
         }
         process.pause = (process.pause * 2).clamp(100 * MILLI, SECOND);
         if !reachable {
-            let pause = self.workers[w].clock.span(
-                self.workers[w]
-                    .process
-                    .as_ref()
-                    .map_or(SECOND, |p| p.pause),
-            );
+            let pause = self.workers[w]
+                .clock
+                .span(self.workers[w].process.as_ref().map_or(SECOND, |p| p.pause));
             self.after(pause, Ev::Connect { w, life });
             return;
         }
@@ -264,7 +261,9 @@ impl Sim {
                         None => by_job.push((name.job, vec![name])),
                     }
                 }
-                let chores = by_job.into_iter().map(|(_, names)| Chore::Persist { names });
+                let chores = by_job
+                    .into_iter()
+                    .map(|(_, names)| Chore::Persist { names });
                 process.chores.extend(chores);
             }
             Action::PersistAll { until } => process.chores.push_back(Chore::PersistAll { until }),

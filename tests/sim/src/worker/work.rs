@@ -258,7 +258,10 @@ impl Sim {
             return self.after(back, Ev::StartWorker { w, anew: false });
         }
         let machine = &self.workers[w];
-        let (lies, fails) = (machine.lies || machine.faulty.is_some(), machine.failures > 0);
+        let (lies, fails) = (
+            machine.lies || machine.faulty.is_some(),
+            machine.failures > 0,
+        );
         let Some(process) = self.process(w, life) else {
             return;
         };
@@ -314,7 +317,14 @@ impl Sim {
         self.say_to_session(w, life, event);
     }
 
-    fn expand(&mut self, w: usize, ready: &Ready, level: Level, shard: u32, lies: bool) -> TaskOutput {
+    fn expand(
+        &mut self,
+        w: usize,
+        ready: &Ready,
+        level: Level,
+        shard: u32,
+        lies: bool,
+    ) -> TaskOutput {
         let toy = &ready.toy;
         let mut from = Set::EMPTY;
         for &source in toy.sources(shard) {
