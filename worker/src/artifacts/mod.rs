@@ -26,7 +26,8 @@ pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
 pub use serve::Server;
-pub(crate) use store::{Head, JobStore};
+#[doc(hidden)]
+pub use store::{Head, JobStore, New};
 pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;
