@@ -1,9 +1,10 @@
 //! The coordinator's real store, on a file that fails.
 
 use crate::ledger::{Full, Ledger, apply};
-use crate::medium::Medium;
+use crate::medium::{Flip, Medium};
 use antipode_coordinator::store::Store;
-use antipode_coordinator_core::record::{Record, Stored};
+use antipode_coordinator_core::record::{Record, Stored, StoredJob};
+use antipode_ids::JobId;
 use rand::Rng;
 use rand::rngs::StdRng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +19,10 @@ pub struct RedbLedger {
     /// What may be found instead: a commit was under way when the process ended.
     perhaps: Option<Stored>,
     epoch: u64,
-    /// As it was before a bit was flipped.
-    copy: Option<Vec<Vec<u8>>>,
+    /// Not put right yet.
+    flips: Vec<Flip>,
+    /// What was computed from a wrong bit may be wrong for good.
+    was_flipped: bool,
     full: bool,
 }
 
@@ -40,7 +43,8 @@ impl RedbLedger {
             mirror: Stored::default(),
             perhaps: None,
             epoch: 0,
-            copy: None,
+            flips: Vec::new(),
+            was_flipped: false,
             full: false,
         }
     }
@@ -55,26 +59,58 @@ fn text(stored: &Stored) -> String {
     format!("{stored:?}")
 }
 
+/// Is nothing missing but results, keys and workers, and nothing altered?
+fn is_part(found: &Stored, whole: &Stored) -> bool {
+    let same = |(id, job): (&JobId, &StoredJob)| {
+        whole.jobs.get(id).is_some_and(|known| {
+            let results = job.results.iter().all(|r| known.results.contains(r));
+            results && job.progress == known.progress && job.record == known.record
+        })
+    };
+    let keys = found.keys.iter().all(|(k, v)| whole.keys.get(k) == Some(v));
+    let mut workers = found.workers.iter();
+    let workers = workers.all(|(id, worker)| whole.workers.get(id) == Some(worker));
+    found.jobs.len() == whole.jobs.len() && found.jobs.iter().all(same) && keys && workers
+}
+
 impl Ledger for RedbLedger {
     fn start(&mut self, _: bool) -> Result<(u64, Stored), String> {
         self.store = None;
+        let before = (!self.flips.is_empty()).then(|| self.medium.copy());
         let opened = Store::open(self.folder.path());
-        let (store, stored) = opened.map_err(|error| {
-            assert!(self.copy.is_some() || self.full, "{error}");
-            error.to_string()
-        })?;
+        let (store, stored) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                assert!(self.was_flipped || self.full, "{error}");
+                if let Some(before) = before {
+                    self.medium.restore(before);
+                }
+                return Err(error.to_string());
+            }
+        };
         self.medium.set_full(self.full);
-        assert!(store.epoch() > self.epoch, "the number of starts must grow");
-        self.epoch = store.epoch();
+        let grows = store.epoch() > self.epoch;
+        assert!(grows || before.is_some(), "the number of starts must grow");
         let found = text(&stored);
-        let expected = [Some(&self.mirror), self.perhaps.as_ref()];
-        let known = expected.into_iter().flatten().any(|s| text(s) == found);
-        assert!(
-            known || self.copy.is_some(),
-            "found {found}, expected {}",
-            text(&self.mirror)
-        );
-        self.perhaps = None;
+        let perhaps = self.perhaps.take();
+        let expected = [Some(&self.mirror), perhaps.as_ref()];
+        let known = expected.into_iter().flatten().any(|e| text(e) == found);
+        if !known || !grows {
+            assert!(
+                self.was_flipped,
+                "found {found}, expected {}",
+                text(&self.mirror)
+            );
+            // What can be made again may be missing. But a flipped bit in the newest commit looks like a commit
+            // that was never completed: then the one before counts.
+            if !grows || !is_part(&stored, &self.mirror) {
+                drop(store);
+                self.medium.restore(before.unwrap_or_default());
+                self.perhaps = perhaps;
+                return Err("an earlier commit was found".into());
+            }
+        }
+        self.epoch = store.epoch();
         self.mirror = stored.clone();
         self.store = Some(store);
         Ok((self.epoch, stored))
@@ -87,15 +123,14 @@ impl Ledger for RedbLedger {
         match catch_unwind(AssertUnwindSafe(|| store.commit(records))) {
             Ok(Ok(())) => {
                 records.iter().for_each(|r| apply(&mut self.mirror, r));
-                self.copy = None;
                 Ok(())
             }
             Ok(Err(error)) => {
-                assert!(self.full || self.copy.is_some(), "{error}");
+                assert!(self.full || self.was_flipped, "{error}");
                 Err(Full)
             }
             Err(_) => {
-                assert!(self.copy.is_some(), "it panicked");
+                assert!(self.was_flipped, "it panicked");
                 Err(Full)
             }
         }
@@ -122,16 +157,19 @@ impl Ledger for RedbLedger {
     }
 
     fn flip(&mut self, rng: &mut StdRng) -> bool {
-        if self.copy.is_none() {
-            self.copy = Some(self.medium.copy());
-        }
-        self.medium.flip(rng)
+        let flip = self.medium.flip(rng);
+        let hit = flip.is_some();
+        self.flips.extend(flip);
+        self.was_flipped |= hit;
+        hit
     }
 
-    fn mend(&mut self) {
-        if let Some(copy) = self.copy.take() {
-            self.medium.restore(&copy);
+    fn mend(&mut self) -> bool {
+        if self.flips.is_empty() {
+            return self.full;
         }
+        self.flips.drain(..).rev().for_each(|flip| flip.mend());
+        true
     }
 
     fn set_full(&mut self, full: bool) {

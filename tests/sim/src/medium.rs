@@ -220,38 +220,66 @@ impl Medium {
         images.iter().for_each(|image| locked(image).full = full);
     }
 
-    /// Flips a bit somewhere in what is used of a file. False: there is none.
-    pub fn flip(&self, rng: &mut StdRng) -> bool {
-        let images = self.images();
-        if images.is_empty() {
-            return false;
-        }
-        let mut image = locked(&images[rng.random_range(0..images.len())]);
-        let Some(used) = image.synced.iter().rposition(|&byte| byte != 0) else {
-            return false;
-        };
-        let (at, bit) = (rng.random_range(0..=used), 1 << rng.random_range(0..8));
-        image.synced[at] ^= bit;
-        if let Some(byte) = image.bytes.get_mut(at) {
-            *byte ^= bit;
-        }
-        true
-    }
-
-    /// A copy of all files, and back.
+    /// All files as they are, to be put back.
     pub fn copy(&self) -> Vec<Vec<u8>> {
         let images = self.images();
         images.iter().map(|i| locked(i).synced.clone()).collect()
     }
 
-    pub fn restore(&self, copy: &[Vec<u8>]) {
+    /// Puts them back. Whoever has them open is dead.
+    pub fn restore(&self, copy: Vec<Vec<u8>>) {
         for (image, bytes) in self.images().iter().zip(copy) {
             let mut image = locked(image);
-            image.bytes.clone_from(bytes);
-            image.synced.clone_from(bytes);
+            image.bytes.clone_from(&bytes);
+            image.synced = bytes;
             image.unsynced.clear();
             image.generation += 1;
-            image.fuse = None;
         }
+    }
+
+    /// Flips a bit somewhere in what is used of a file, if there is one.
+    pub fn flip(&self, rng: &mut StdRng) -> Option<Flip> {
+        let images = self.images();
+        if images.is_empty() {
+            return None;
+        }
+        let shared = images[rng.random_range(0..images.len())].clone();
+        let mut image = locked(&shared);
+        let used = image.synced.iter().rposition(|&byte| byte != 0)?;
+        let (at, bit) = (rng.random_range(0..=used), 1 << rng.random_range(0..8));
+        let right = image.synced[at];
+        image.synced[at] ^= bit;
+        if let Some(byte) = image.bytes.get_mut(at) {
+            *byte ^= bit;
+        }
+        drop(image);
+        let wrong = right ^ bit;
+        Some(Flip {
+            image: shared,
+            at,
+            right,
+            wrong,
+        })
+    }
+}
+
+/// A bit that was flipped.
+#[derive(Debug)]
+pub struct Flip {
+    image: Shared,
+    at: usize,
+    right: u8,
+    wrong: u8,
+}
+
+impl Flip {
+    /// Puts it right, where it was not overwritten since. Nobody has the file open.
+    pub fn mend(&self) {
+        let mut image = locked(&self.image);
+        if image.synced.get(self.at) == Some(&self.wrong) {
+            image.synced[self.at] = self.right;
+        }
+        let Image { bytes, synced, .. } = &mut *image;
+        bytes.clone_from(synced);
     }
 }

@@ -167,6 +167,8 @@ pub struct Sim {
     /// Steps of the core.
     pub steps: u64,
     pub is_calm: bool,
+    /// There is no store any more to go on from.
+    pub abandoned: bool,
     /// A worker was added because a job asked for it.
     pub has_helped: bool,
     /// How processes of workers end at present.
@@ -230,6 +232,7 @@ impl Sim {
             trace: Trace::new(options.tracing),
             steps: 0,
             is_calm: false,
+            abandoned: false,
             has_helped: false,
             cause_of_death: Cause::Signal(9),
             poison: None,
@@ -356,6 +359,9 @@ impl Sim {
             self.happen(ev);
             if let Some(wrong) = self.broken.take() {
                 return Err(wrong);
+            }
+            if self.abandoned {
+                return Ok(());
             }
             if self.is_calm && deadline == Micros::MAX {
                 deadline = self.now + LIVENESS;

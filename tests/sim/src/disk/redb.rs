@@ -237,7 +237,7 @@ impl Disk for RedbDisk {
     }
 
     fn flip(&mut self, rng: &mut StdRng) -> Option<Hit> {
-        self.flipped |= self.medium.flip(rng);
+        self.flipped |= self.medium.flip(rng).is_some();
         self.flipped.then_some(Hit::Anything)
     }
 
