@@ -103,8 +103,11 @@ pub fn unpack_distances(
 ) -> Result<PackedDistances, String> {
     let decode =
         |bytes: &[u8]| PackedDistances::decode(geometry, bytes).map_err(|error| error.to_string());
-    if encoding != "lz4" {
-        return decode(bytes);
+    match encoding {
+        "lz4" => {}
+        // The shape of the shard lies in front.
+        "distances" => return decode(bytes.get(16..).unwrap_or_default()),
+        _ => return decode(bytes),
     }
     let limit = geometry.states / 5 + 64;
     match lz4_flex::block::uncompressed_size(bytes) {
