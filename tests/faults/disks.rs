@@ -81,14 +81,25 @@ impl Tmpfs {
     fn mount(path: PathBuf, kib: u64) -> Option<Tmpfs> {
         std::fs::create_dir_all(&path).expect("a folder");
         let size = format!("size={kib}k");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).status();
-        mounted.is_ok_and(|status| status.success()).then_some(Tmpfs(path))
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .status();
+        mounted
+            .is_ok_and(|status| status.success())
+            .then_some(Tmpfs(path))
     }
 
     fn enlarge(&self, kib: u64) {
         let size = format!("remount,size={kib}k");
-        let status = Command::new("mount").args(["-o", &size]).arg(&self.0).status();
-        assert!(status.is_ok_and(|status| status.success()), "the file system grows");
+        let status = Command::new("mount")
+            .args(["-o", &size])
+            .arg(&self.0)
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "the file system grows"
+        );
     }
 }
 
@@ -101,7 +112,11 @@ impl Drop for Tmpfs {
 #[test]
 fn a_full_disk_of_a_worker_is_said_and_waited_for() {
     let reserve = "--disk-reserve 2MiB".to_string();
-    let arguments = vec![reserve, "--disk-reserve 64KiB".into(), "--disk-reserve 64KiB".into()];
+    let arguments = vec![
+        reserve,
+        "--disk-reserve 64KiB".into(),
+        "--disk-reserve 64KiB".into(),
+    ];
     let mut stage = Stage::prepared("--keep frontiers", "--replicas 0", arguments);
     let Some(disk) = Tmpfs::mount(stage.user.path("worker0"), 3 << 10) else {
         eprintln!("not tried: this user may not mount a file system");
@@ -125,7 +140,10 @@ fn a_full_disk_of_a_worker_is_said_and_waited_for() {
         list.iter().all(|w| w["condition"] == "")
     });
     stage.finish();
-    stage.workers.iter_mut().for_each(|worker| drop(worker.take()));
+    stage
+        .workers
+        .iter_mut()
+        .for_each(|worker| drop(worker.take()));
     drop(disk);
 }
 

@@ -107,7 +107,10 @@ fn the_coordinator_ends_in_the_middle_of_a_commit() {
         stage.start_coordinator(Some(&format!("{point}={}", 2 + round % 5)));
         let coordinator = stage.coordinator.take().expect("it was started");
         let ended = coordinator.finish();
-        assert!(ended.stderr.contains("ANTIPODE_TEST_KILL: the end"), "{ended:?}");
+        assert!(
+            ended.stderr.contains("ANTIPODE_TEST_KILL: the end"),
+            "{ended:?}"
+        );
         ends += 1;
     }
     assert_eq!(ends, TIMES);
@@ -129,7 +132,10 @@ fn a_worker_ends_in_the_middle_of_a_commit() {
         stage.start_worker(at);
         stage.worker_kill = None;
         let ended = stage.workers[at].take().expect("it was started").finish();
-        assert!(ended.stderr.contains("ANTIPODE_TEST_KILL: the end"), "{ended:?}");
+        assert!(
+            ended.stderr.contains("ANTIPODE_TEST_KILL: the end"),
+            "{ended:?}"
+        );
         stage.start_worker(at);
     }
     stage.finish();

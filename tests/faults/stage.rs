@@ -120,7 +120,10 @@ impl Stage {
 
     /// The job as it is now; `None` while no coordinator answers.
     pub fn status(&self) -> Option<Value> {
-        let shown = self.user.run(&format!("show last --json --coordinator {}", self.address()));
+        let shown = self.user.run(&format!(
+            "show last --json --coordinator {}",
+            self.address()
+        ));
         (shown.code == Some(0)).then(|| serde_json::from_str(&shown.stdout).expect("JSON"))
     }
 
@@ -181,7 +184,10 @@ impl Stage {
         });
         let (counts, digests) = quiet();
         assert_eq!(&last["counts"], counts);
-        assert_eq!(&last["level_digests"], digests, "the same states, bit for bit");
+        assert_eq!(
+            &last["level_digests"], digests,
+            "the same states, bit for bit"
+        );
         last
     }
 }

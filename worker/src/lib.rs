@@ -24,6 +24,7 @@ mod journal;
 mod machine;
 mod net;
 mod pool;
+mod sabotage;
 pub mod session;
 #[cfg(test)]
 mod testing;
