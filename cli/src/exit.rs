@@ -110,6 +110,8 @@ impl From<antipode_worker::StartError> for Failure {
     fn from(error: antipode_worker::StartError) -> Failure {
         match error {
             antipode_worker::StartError::Internal(what) => Failure::Internal(what),
+            // It passes, with or without the user.
+            antipode_worker::StartError::DiskFull { .. } => Failure::Other(error.to_string()),
             // All others are about a directory, an address, a version or a flag.
             _ => Failure::Input(error.to_string()),
         }

@@ -40,6 +40,9 @@ pub struct Config {
     /// Allow addresses other than loopback, without encryption and without any proof of identity.
     pub insecure: bool,
     pub kernel: KernelChoice,
+    /// Less free on the disk than this, in bytes, and the worker asks for no more tasks. `None`: 256 MiB or
+    /// 2 % of the file system, whichever is less.
+    pub disk_reserve: Option<u64>,
     /// How long a daemon may take to end, once asked to. Two thirds of it are for handing over what the
     /// coordinator wants, the rest for bringing to the own disk what nobody fetched. Within one
     /// process with the coordinator it has no meaning.

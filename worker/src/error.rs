@@ -11,6 +11,10 @@ pub enum StartError {
     #[error("cannot write to {path}: {reason}; name a writable folder with --data")]
     Unwritable { path: PathBuf, reason: String },
     #[error(
+        "the disk of {path} is full ({reason}); make room there (nothing that is stored was touched), or name another folder with --data"
+    )]
+    DiskFull { path: PathBuf, reason: String },
+    #[error(
         "{path} was written in format {theirs}, this program knows formats up to {ours}; use the newer antipode, or name another folder with --data"
     )]
     NewerFormat {

@@ -9,6 +9,7 @@
 //! cluster 3f0c...
 //! ```
 
+use crate::disk_room::says_no_room;
 use crate::error::StartError;
 use crate::folder::replace_file;
 use antipode_ids::{Incarnation, WorkerId};
@@ -84,9 +85,13 @@ impl Identity {
         if let Some(member) = &self.member {
             text += &format!("worker {}\ncluster {}\n", member.worker.0, member.cluster);
         }
-        replace_file(&self.path, text.as_bytes()).map_err(|error| StartError::Unwritable {
-            path: self.path.parent().unwrap_or(&self.path).into(),
-            reason: error.to_string(),
+        let path = self.path.parent().unwrap_or(&self.path).into();
+        replace_file(&self.path, text.as_bytes()).map_err(|error| {
+            let reason = error.to_string();
+            match says_no_room(&error) {
+                true => StartError::DiskFull { path, reason },
+                false => StartError::Unwritable { path, reason },
+            }
         })
     }
 }

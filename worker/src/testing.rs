@@ -172,8 +172,51 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         insecure: false,
         kernel: KernelChoice::Auto,
         grace: LONG,
+        disk_reserve: Some(0),
         coordinator,
         gauges: Arc::new(Gauges::default()),
+    }
+}
+
+/// A small file system of its own, in memory.
+pub struct SmallDisk {
+    place: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// `None` where this process may not mount one.
+    pub fn new(bytes: u64) -> Option<SmallDisk> {
+        let place = tempfile::tempdir().unwrap();
+        let disk = SmallDisk { place };
+        // Not by the command: a child process would for a moment hold the locks of all tests.
+        let size = std::ffi::CString::new(format!("size={bytes}")).unwrap();
+        let flags = rustix::mount::MountFlags::empty();
+        let mounted = rustix::mount::mount("test", disk.path(), "tmpfs", flags, size.as_c_str());
+        if let Err(error) = mounted {
+            eprintln!("not tested: no file system can be mounted here ({error})");
+            return None;
+        }
+        Some(disk)
+    }
+
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Leaves only about `bytes` free, or gives everything back.
+    pub fn leave(&self, bytes: Option<u64>) {
+        let ballast = self.path().join("ballast");
+        let _ = std::fs::remove_file(&ballast);
+        let Some(bytes) = bytes else { return };
+        let stat = rustix::fs::statvfs(self.path()).unwrap();
+        let free = stat.f_bavail * stat.f_frsize;
+        std::fs::write(ballast, vec![1; free.saturating_sub(bytes) as usize]).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(self.path(), rustix::mount::UnmountFlags::DETACH);
     }
 }
 

@@ -239,6 +239,7 @@ async fn run(
             insecure: false,
             kernel: work.kernel,
             grace: antipode_worker::DEFAULT_GRACE,
+            disk_reserve: None,
             coordinator: antipode_worker::Source::Link(coordinator.attach()),
             gauges: Default::default(),
         },

@@ -38,6 +38,10 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::render::parse_span)]
     grace: Duration,
 
+    /// Take no more tasks when less than this is free on the disk, e.g. 1GiB [default: 256 MiB or 2 % of it]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::parse)]
+    disk_reserve: Option<u64>,
+
     #[command(flatten)]
     compute: ComputeArgs,
 }
@@ -64,6 +68,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         insecure: args.coordinator.insecure,
         kernel,
         grace: args.grace,
+        disk_reserve: args.disk_reserve,
         coordinator: antipode_worker::Source::Address(coordinator.clone()),
         gauges: Default::default(),
     };

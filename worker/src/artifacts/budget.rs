@@ -1,7 +1,7 @@
 //! The memory budget: who uses how much of it, and which artifacts go to disk when it is short.
 
 use super::store::New;
-use super::{Artifacts, Content, Disk, Shelf, StoreError};
+use super::{Artifacts, Content, Disk, Item, Shelf, StoreError};
 use crate::gauges::Gauges;
 use antipode_ids::JobId;
 use antipode_proto::message::ArtifactName;
@@ -78,6 +78,9 @@ impl Artifacts {
     /// Reserves memory for a task, bringing artifacts to disk that are not in use: first those that
     /// no leased task wants, the ones of the newest levels first (their turn comes last), then those
     /// that are wanted last. False if even that is not enough now. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] where something would have to be written and the disk has no room.
     pub fn make_room(&self, id: u64, need: Need, wanted: &Wanted) -> Result<bool, StoreError> {
         self.shelf().ledger.reserved.insert(id, need);
         let made = self.spill_excess(wanted);
@@ -125,7 +128,14 @@ impl Artifacts {
                 if excess == 0 {
                     return Ok(true);
                 }
-                let victims = shelf.victims(wanted, excess.min(commit_bytes));
+                let full = self.disk.is_full();
+                let victims = shelf.victims(wanted, excess.min(commit_bytes), full);
+                if victims.is_empty() && full && !shelf.victims(wanted, 1, false).is_empty() {
+                    return Err(StoreError::Full {
+                        path: self.data.clone(),
+                        reason: "less is free than is to be kept free".into(),
+                    });
+                }
                 if victims.is_empty() {
                     return Ok(false);
                 }
@@ -174,7 +184,9 @@ struct Victim {
 
 impl Shelf {
     /// Artifacts in memory that nobody uses, in the order in which they should go, `bytes` of them.
-    fn victims(&self, wanted: &Wanted, bytes: u64) -> Vec<Victim> {
+    /// `clean_only`: those that need not be written.
+    fn victims(&self, wanted: &Wanted, bytes: u64, clean_only: bool) -> Vec<Victim> {
+        let clean = |item: &Item| item.disk != Disk::No || item.fetched;
         let free = |memory: &Content| memory.is_unused() && memory.memory_bytes() > 0;
         let mut order: Vec<_> = self
             .items
@@ -182,7 +194,7 @@ impl Shelf {
             .filter_map(|(name, item)| {
                 item.memory
                     .as_ref()
-                    .filter(|m| free(m))
+                    .filter(|m| free(m) && (!clean_only || clean(item)))
                     .map(|m| (name, item, m))
             })
             .collect();
@@ -208,7 +220,7 @@ impl Shelf {
                     certificate: item.certificate,
                     content: memory.clone(),
                 },
-                clean: item.disk != Disk::No || item.fetched,
+                clean: clean(item),
             });
         }
         victims

@@ -23,8 +23,8 @@ struct NotHeld;
 impl Artifacts {
     pub(super) fn read(&self, name: ArtifactName) -> Option<Content> {
         let (head, packed) = self.read_packed(name)?;
-        let engine = self.engine(name.job)?;
-        match Content::unpack(&*engine, name, head.count, &packed.encoding, &packed.bytes) {
+        let engine = self.engine(name.job);
+        match Content::unpack_stored(engine.as_deref(), name, head.count, &packed) {
             Ok(content) => Some(content),
             Err(reason) => self.damaged(name, &reason),
         }
@@ -42,6 +42,11 @@ impl Artifacts {
         match store.read(name) {
             Ok(Some((head, packed))) if head.digest == digest => Some((head, packed)),
             Ok(_) => self.damaged(name, "it is not what it was"),
+            // It is there, and can be had when there is room.
+            Err(error @ StoreError::Full { .. }) => {
+                tracing::warn!(%error, ?name, "a stored artifact cannot be read now");
+                None
+            }
             Err(error) => self.damaged(name, &error.to_string()),
         }
     }
@@ -148,6 +153,12 @@ impl Artifacts {
         (self.budget_and_tables().0 / 32).clamp(1 << 20, 64 << 20)
     }
 
+    fn note(&self, error: &StoreError) {
+        if matches!(error, StoreError::Full { .. }) {
+            self.disk.refused();
+        }
+    }
+
     /// Writes artifacts and takes the garbage along; marks what is on disk now. A store that had to
     /// be set aside is a loss of all that was only there.
     pub(super) fn write(
@@ -169,7 +180,8 @@ impl Artifacts {
             Some(store) => store,
             None if batch.is_empty() => return Ok(0),
             None => {
-                let store = Arc::new(JobStore::create(&self.data, job, &fingerprint)?);
+                let store = JobStore::create(&self.data, job, &fingerprint);
+                let store = Arc::new(store.inspect_err(|error| self.note(error))?);
                 let mut shelf = self.shelf();
                 match shelf.jobs.get_mut(&job) {
                     Some(open) => open.store = Some(store.clone()),
@@ -191,6 +203,11 @@ impl Artifacts {
                 .collect()
         };
         let written = store.write(&batch, &garbage, durable);
+        match &written {
+            Ok(0) => {}
+            Ok(_) => self.disk.accepted(),
+            Err(error) => self.note(error),
+        }
         let mut shelf = self.shelf();
         match written {
             Ok(bytes) => {

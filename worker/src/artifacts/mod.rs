@@ -30,6 +30,7 @@ pub(crate) use store::{Head, JobStore};
 pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;
+use crate::disk_room::DiskRoom;
 use crate::gauges::Gauges;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Held};
@@ -48,6 +49,8 @@ use tokio::sync::mpsc;
 pub struct Loss {
     pub names: Vec<ArtifactName>,
     pub reason: String,
+    /// They may have been wrong: whatever was made of them may be too.
+    pub retracted: bool,
 }
 
 /// Where an artifact is.
@@ -99,6 +102,7 @@ struct Shelf {
 pub struct Artifacts {
     data: PathBuf,
     gauges: Arc<Gauges>,
+    disk: Arc<DiskRoom>,
     losses: mpsc::UnboundedSender<Loss>,
     shelf: Mutex<Shelf>,
     /// One writer at a time: what is forgotten and what is written must not overtake each other.
@@ -110,7 +114,7 @@ impl Artifacts {
     pub fn open(
         data: &Path,
         budget_bytes: u64,
-        gauges: Arc<Gauges>,
+        (gauges, disk): (Arc<Gauges>, Arc<DiskRoom>),
         losses: mpsc::UnboundedSender<Loss>,
     ) -> Result<Artifacts, StoreError> {
         let mut shelf = Shelf {
@@ -151,6 +155,7 @@ impl Artifacts {
         Ok(Artifacts {
             data: data.into(),
             gauges,
+            disk,
             losses,
             shelf: Mutex::new(shelf),
             writing: Mutex::new(()),
@@ -229,10 +234,26 @@ impl Artifacts {
 
     /// The answer to a task whose artifacts are all held here.
     pub fn known(&self, job: JobId, task: &Task) -> Option<TaskOutput> {
-        let Task::Expand { level, shard } = *task else {
-            return None;
-        };
         let shelf = self.shelf();
+        let (level, shard) = match *task {
+            Task::Expand { level, shard } => (level, shard),
+            Task::Pack { last, shard } => {
+                shelf.jobs.get(&job)?.engine.as_ref()?;
+                let name = ArtifactName {
+                    job,
+                    level: last,
+                    shard,
+                    kind: ArtifactKind::Distances,
+                };
+                let item = shelf.items.get(&name)?;
+                let known = !item.fetched && item.disk == Disk::Durable;
+                return known.then_some(TaskOutput::Packed {
+                    count: item.count,
+                    digest: item.digest,
+                });
+            }
+            _ => return None,
+        };
         let directed = shelf.jobs.get(&job)?.engine.as_ref()?.is_directed();
         let name = |kind| ArtifactName {
             job,
@@ -310,8 +331,26 @@ impl Artifacts {
             let _ = self.losses.send(Loss {
                 names,
                 reason: reason.into(),
+                retracted: false,
             });
         }
+    }
+
+    /// Takes back what was announced, because it may be wrong: forgets it, here and on disk, and has the
+    /// coordinator told, so that it is made again elsewhere. Names that are not held are told too: they
+    /// may have been before.
+    pub fn retract(&self, names: Vec<ArtifactName>, reason: &str) {
+        if names.is_empty() {
+            return;
+        }
+        tracing::error!(count = names.len(), first = ?names[0], reason, "artifacts are taken back");
+        self.release(&names);
+        // Nobody listens only while the worker ends.
+        let _ = self.losses.send(Loss {
+            names,
+            reason: reason.into(),
+            retracted: true,
+        });
     }
 
     /// A task's result is there: keep it and count it.
@@ -324,6 +363,22 @@ impl Artifacts {
     ) {
         let content = Content::Set(Arc::new(frontier));
         self.insert(name, content, digest, Some(certificate), false);
+    }
+
+    /// What a task that ends on the disk has made: it becomes this worker's own.
+    pub fn insert_kept(&self, name: ArtifactName, content: Content, digest: Digest) {
+        self.insert(name, content, digest, None, false);
+    }
+
+    /// About how many bytes an artifact takes in memory, by its number of states.
+    fn stored_bytes(&self, name: ArtifactName) -> Option<u64> {
+        let shelf = self.shelf();
+        let count = shelf.items.get(&name)?.count;
+        Some(match shelf.jobs.get(&name.job)?.engine.as_deref() {
+            Some(engine) => Content::estimated_bytes(engine, name, count),
+            // Only distances are loaded without an engine.
+            None => count.div_ceil(5),
+        })
     }
 
     /// A checked copy from another worker.
@@ -549,5 +604,7 @@ fn destroy(data: &Path, job: JobId, old: Option<Job>) {
     }
 }
 
+#[cfg(test)]
+mod full_disk_tests;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! - What `read` returns is what `write` was given, or an error: every record is framed (see
 //!   [`super::record`]), and so is the head that says how many there are.
 //! - An artifact is there wholly or not at all: its head and its chunks are written in one commit.
+//! - A full disk is no fault of the store: nothing is set aside for it, and it is tried again later.
 //! - redb is never trusted to survive a damaged file: every use of it is guarded against panics
 //!   and errors; after one it is closed and opened again. A file that cannot be written any more
 //!   is set aside (renamed) and a new one is begun: to the worker that is a lost disk.
@@ -12,6 +13,7 @@ use super::content::Content;
 use super::overlay::Overlay;
 use super::packed::Packed;
 use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
+use crate::disk_room::{is_out_of_room, says_no_room};
 use crate::folder::{Folder, FolderError};
 use antipode_ids::JobId;
 use antipode_proto::codec;
@@ -85,7 +87,7 @@ struct Meta {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(FolderError),
     #[error(
         "{path} was written in format {theirs}, formats up to {} are known",
         record::STORE_FORMAT
@@ -94,7 +96,10 @@ pub enum StoreError {
     /// This artifact cannot be had from the store; the others can.
     #[error("damaged on disk: {0}")]
     Damaged(String),
-    /// Nothing was written; what was there before still is. Typically the disk is full.
+    /// Nothing was written; what was there before still is. It works again when there is room.
+    #[error("the disk of {path} is full: {reason}")]
+    Full { path: PathBuf, reason: String },
+    /// Nothing was written; what was there before still is.
     #[error("cannot write to {path}: {reason}")]
     Write { path: PathBuf, reason: String },
     /// Everything that was stored is gone; the store goes on, empty.
@@ -117,6 +122,8 @@ pub struct JobStore {
 
 /// What a guarded use of redb came to.
 enum Fault {
+    /// There is no room on the disk.
+    NoRoom(String),
     /// The operating system said no.
     Io(String),
     /// redb found its file damaged, or panicked.
@@ -127,7 +134,8 @@ impl JobStore {
     /// The store of `job` under `data`; a new one, or the one that is there if it has the same
     /// fingerprint. One of another definition, or a damaged one, makes room.
     pub fn create(data: &Path, job: JobId, fingerprint: &str) -> Result<JobStore, StoreError> {
-        let folder = Folder::lock(&folder_of(data, job))?;
+        let folder = lock(&folder_of(data, job))?;
+        let is_new = !folder.path().join(FILE).exists();
         let store = JobStore {
             path: folder.path().into(),
             lock: Some(folder),
@@ -140,6 +148,13 @@ impl JobStore {
         match store.meta() {
             Ok(Some(meta)) if meta.fingerprint == fingerprint => {}
             Ok(None) => store.write_meta()?,
+            Err(error @ StoreError::Full { .. }) => {
+                if is_new {
+                    store.close();
+                    let _ = std::fs::remove_file(store.file());
+                }
+                return Err(error);
+            }
             Ok(Some(_)) => {
                 store.set_aside();
                 store.write_meta()?;
@@ -156,7 +171,7 @@ impl JobStore {
     /// The store that is in `folder`, and what it holds. `None`: there is nothing of use.
     pub fn open(data: &Path, job: JobId) -> Result<Option<LookedAt>, StoreError> {
         let path = folder_of(data, job);
-        let folder = Folder::lock(&path)?;
+        let folder = lock(&path)?;
         if !path.join(FILE).exists() {
             return Ok(None);
         }
@@ -174,7 +189,7 @@ impl JobStore {
                 store.hash = fingerprint_hash(&meta.fingerprint);
                 store.fingerprint = meta.fingerprint;
             }
-            Err(error @ StoreError::Newer { .. }) => return Err(error),
+            Err(error @ (StoreError::Newer { .. } | StoreError::Full { .. })) => return Err(error),
             Ok(None) => return Ok(None),
             Err(error) => {
                 tracing::warn!(%error, "a job's store is of no use any more");
@@ -185,7 +200,7 @@ impl JobStore {
         match store.heads() {
             Ok(heads) if heads.is_empty() => Ok(None),
             Ok(heads) => Ok(Some((store, heads))),
-            Err(error @ StoreError::Newer { .. }) => Err(error),
+            Err(error @ (StoreError::Newer { .. } | StoreError::Full { .. })) => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a job's store is of no use any more");
                 store.set_aside();
@@ -242,7 +257,7 @@ impl JobStore {
             for new in artifacts {
                 remove(table, new.name)?;
                 // One at a time: packed bytes are memory that nobody accounts for.
-                let packed = new.content.packed();
+                let packed = new.content.stored();
                 for (k, body) in packed.bytes.chunks(BODY_BYTES).enumerate() {
                     let key = key_of(CHUNK, new.name, Some(k as u32));
                     table.insert(&key[..], &frame(&key, self.hash, body)[..])?;
@@ -341,7 +356,7 @@ impl JobStore {
             Ok(found)
         });
         let mut heads = Vec::new();
-        for (key, record) in range.map_err(|fault| StoreError::Damaged(fault.text()))? {
+        for (key, record) in range.map_err(|fault| self.unreadable(fault))? {
             let head = self.body(&key, &record).and_then(|body| decode_head(&body));
             match (name_of(self.job, &key), head) {
                 (Some(name), Ok(head)) => heads.push((name, head)),
@@ -366,7 +381,17 @@ impl JobStore {
             };
             Ok(table.get(key)?.map(|value| value.value().to_vec()))
         })
-        .map_err(|fault| StoreError::Damaged(fault.text()))
+        .map_err(|fault| self.unreadable(fault))
+    }
+
+    fn unreadable(&self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::NoRoom(reason) => StoreError::Full {
+                path: self.file(),
+                reason,
+            },
+            Fault::Io(reason) | Fault::Broken(reason) => StoreError::Damaged(reason),
+        }
     }
 
     fn unframe<'a>(&self, key: &[u8], record: &'a [u8]) -> Result<(u64, &'a [u8]), StoreError> {
@@ -404,6 +429,10 @@ impl JobStore {
             Ok(changed)
         });
         done.map_err(|fault| match fault {
+            Fault::NoRoom(reason) => StoreError::Full {
+                path: self.file(),
+                reason,
+            },
             Fault::Io(reason) => StoreError::Write {
                 path: self.file(),
                 reason,
@@ -439,6 +468,7 @@ impl JobStore {
     /// Uses the database; after a fault it is closed, opened again, and tried once more.
     fn guarded<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, Fault> {
         let mut fault = Fault::Broken(String::new());
+        let mut no_room = None;
         for _ in 0..2 {
             let used = catch_unwind(AssertUnwindSafe(|| {
                 let guard = self.opened()?;
@@ -452,9 +482,17 @@ impl JobStore {
                 Ok(Err(error)) => classify(error),
                 Err(_) => Fault::Broken("the database panicked".into()),
             };
+            if let Fault::NoRoom(reason) = &fault {
+                no_room = Some(reason.clone());
+            }
             self.close();
         }
-        Err(fault)
+        // What a full disk does to an open database is not always called by its name.
+        match no_room {
+            Some(reason) => Err(Fault::NoRoom(reason)),
+            None if is_out_of_room(&self.path) => Err(Fault::NoRoom(fault.text())),
+            None => Err(fault),
+        }
     }
 
     fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Database>>, redb::Error> {
@@ -509,13 +547,24 @@ impl Drop for JobStore {
 impl Fault {
     fn text(self) -> String {
         match self {
-            Fault::Io(reason) | Fault::Broken(reason) => reason,
+            Fault::NoRoom(reason) | Fault::Io(reason) | Fault::Broken(reason) => reason,
         }
     }
 }
 
+fn lock(path: &Path) -> Result<Folder, StoreError> {
+    Folder::lock(path).map_err(|error| match error {
+        FolderError::Unwritable { path, reason } if says_no_room(&reason) => StoreError::Full {
+            path,
+            reason: reason.to_string(),
+        },
+        other => StoreError::Folder(other),
+    })
+}
+
 fn classify(error: redb::Error) -> Fault {
     match error {
+        redb::Error::Io(reason) if says_no_room(&reason) => Fault::NoRoom(reason.to_string()),
         redb::Error::Io(reason) => Fault::Io(reason.to_string()),
         redb::Error::PreviousIo => Fault::Io(error.to_string()),
         other => Fault::Broken(other.to_string()),

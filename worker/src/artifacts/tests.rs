@@ -7,12 +7,15 @@ use std::fs;
 use tempfile::{TempDir, tempdir};
 
 /// The job of these tests: 5,040 states.
-fn the_engine() -> Arc<dyn Compute> {
+pub(super) fn the_engine() -> Arc<dyn Compute> {
     engine(&definition(7, false))
 }
 
 /// The frontiers of a few levels, with their digests.
-fn frontiers(engine: &dyn Compute, levels: Level) -> Vec<(ArtifactName, Arc<Frontier>, Digest)> {
+pub(super) fn frontiers(
+    engine: &dyn Compute,
+    levels: Level,
+) -> Vec<(ArtifactName, Arc<Frontier>, Digest)> {
     let shards: Vec<ShardId> = (0..engine.shards()).map(ShardId).collect();
     let mut now: Vec<Frontier> = shards.iter().map(|&s| engine.roots(s)).collect();
     let mut before: Vec<Frontier> = shards
@@ -45,28 +48,36 @@ fn frontiers(engine: &dyn Compute, levels: Level) -> Vec<(ArtifactName, Arc<Fron
     all
 }
 
-struct Bench {
-    data: TempDir,
-    artifacts: Artifacts,
+pub(super) fn shared(data: &Path) -> (Arc<Gauges>, Arc<DiskRoom>) {
+    (Arc::default(), Arc::new(DiskRoom::new(data, Some(0))))
+}
+
+pub(super) struct Bench {
+    pub(super) data: TempDir,
+    pub(super) artifacts: Artifacts,
     losses: mpsc::UnboundedReceiver<Loss>,
 }
 
 impl Bench {
-    fn new(budget: u64) -> Bench {
+    pub(super) fn new(budget: u64) -> Bench {
         Bench::open(tempdir().unwrap(), budget)
     }
 
-    fn open(data: TempDir, budget: u64) -> Bench {
+    pub(super) fn open(data: TempDir, budget: u64) -> Bench {
+        Bench::try_open(data, budget).unwrap()
+    }
+
+    pub(super) fn try_open(data: TempDir, budget: u64) -> Result<Bench, StoreError> {
         let (sender, losses) = mpsc::unbounded_channel();
-        let artifacts = Artifacts::open(data.path(), budget, Arc::default(), sender).unwrap();
-        Bench {
+        let artifacts = Artifacts::open(data.path(), budget, shared(data.path()), sender)?;
+        Ok(Bench {
             data,
             artifacts,
             losses,
-        }
+        })
     }
 
-    fn lost(&mut self) -> Vec<ArtifactName> {
+    pub(super) fn lost(&mut self) -> Vec<ArtifactName> {
         let mut lost = Vec::new();
         while let Ok(loss) = self.losses.try_recv() {
             lost.extend(loss.names);
@@ -75,7 +86,7 @@ impl Bench {
     }
 }
 
-fn set(content: Option<Content>) -> Option<Arc<Frontier>> {
+pub(super) fn set(content: Option<Content>) -> Option<Arc<Frontier>> {
     content?.set().cloned()
 }
 
@@ -297,7 +308,7 @@ fn a_newer_store_is_refused_by_its_format() {
         transaction.commit().unwrap();
     }
     let (sender, _losses) = mpsc::unbounded_channel();
-    match Artifacts::open(data.path(), 1 << 30, Arc::default(), sender) {
+    match Artifacts::open(data.path(), 1 << 30, shared(data.path()), sender) {
         Err(error @ StoreError::Newer { theirs: 9, .. }) => {
             assert!(error.to_string().contains("format 9"), "{error}");
         }
@@ -449,6 +460,38 @@ fn what_is_used_up_is_gone_from_memory_but_not_from_a_checkpoint() {
         bench.artifacts.place(volatile.0, volatile.2),
         Place::Nowhere
     ));
+}
+
+#[test]
+fn what_is_retracted_is_gone_everywhere_and_told() {
+    let engine = the_engine();
+    let all = frontiers(&*engine, 3);
+    let data = stored(&engine, &all);
+    let mut bench = Bench::open(data, 1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine.clone());
+    let names: Vec<ArtifactName> = all[..2].iter().map(|(name, ..)| *name).collect();
+    bench.artifacts.load(names[0]).unwrap();
+    bench.artifacts.retract(names.clone(), "a check failed");
+    let reason = "a check failed".to_string();
+    let told = Loss {
+        names: names.clone(),
+        reason,
+        retracted: true,
+    };
+    assert_eq!(bench.losses.try_recv(), Ok(told));
+    for (name, _, digest) in &all[..2] {
+        assert!(matches!(
+            bench.artifacts.place(*name, *digest),
+            Place::Nowhere
+        ));
+    }
+    bench.artifacts.close_job(JOB, true);
+    let Bench {
+        data, artifacts, ..
+    } = bench;
+    drop(artifacts);
+    let bench = Bench::open(data, 1 << 30);
+    assert_eq!(bench.artifacts.held().len(), all.len() - 2);
 }
 
 #[test]

@@ -8,12 +8,14 @@ use crate::artifacts::{Artifacts, Loss};
 use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::delay::Delay;
+use crate::disk_room::DiskRoom;
 use crate::error::StartError;
 use crate::exec::Work;
 use crate::exec::keep::Keep;
 use crate::gauges::{Gauges, process_memory_bytes};
 use crate::identity::Identity;
 use crate::journal::Journal;
+use crate::sabotage::Sabotage;
 use crate::session::{Action, Event, Exit, LeaseId, Session, is_for_the_disk};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
@@ -54,11 +56,13 @@ pub struct Parts {
     pub kernel: &'static str,
     pub memory_bytes: u64,
     pub artifacts: Arc<Artifacts>,
+    pub disk: Arc<DiskRoom>,
     pub beside: Beside,
     pub pool: Arc<rayon::ThreadPool>,
     pub gauges: Arc<Gauges>,
     pub loader: Loader,
     pub delay: Option<Delay>,
+    pub sabotage: Arc<Sabotage>,
     /// How long the end may take; `None` within one process with the coordinator.
     pub grace: Option<Duration>,
 }
@@ -157,20 +161,27 @@ impl Driver {
                     Ok(Heard::Over) => break Ok(Exit::Done),
                     Err(error) => break Err(error),
                 },
-                Some(loss) = lost.recv() => Some(Event::Lost { names: loss.names, reason: loss.reason }),
+                Some(Loss { names, reason, retracted }) = lost.recv() => Some(match retracted {
+                    true => Event::Retracted { names, reason },
+                    false => Event::Lost { names, reason },
+                }),
                 _ = ticks.tick() => {
                     if touched_at.elapsed() >= TOUCH {
                         touched_at = Instant::now();
                         self.parts.journal.touch();
                     }
-                    let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
-                    Some(Event::Tick { memory_bytes, peak_memory_bytes })
+                    Some(self.tick())
                 }
                 () = &mut shutdown, if !draining => {
                     draining = true;
                     Some(Event::Drain)
                 }
             };
+            if self.parts.disk.is_full() && !self.session.is_disk_full() {
+                // Before it hears of anything that failed for it.
+                let tick = self.tick();
+                self.queue.push_back(tick);
+            }
             self.queue.extend(event);
             // Collect what is done, so that the set does not grow for ever.
             while self.preparations.try_join_next().is_some() {}
@@ -215,6 +226,15 @@ impl Driver {
             computing,
             keeping,
         })
+    }
+
+    fn tick(&self) -> Event {
+        let (memory_bytes, peak_memory_bytes) = process_memory_bytes();
+        Event::Tick {
+            memory_bytes,
+            peak_memory_bytes,
+            disk: self.parts.disk.look(Instant::now()),
+        }
     }
 
     /// A lease comes with the answer, where it is known already.
@@ -267,6 +287,7 @@ impl Driver {
             }
             (None, Outcome::Inputs(_)) => return self.parts.artifacts.unreserve(lease.0),
             (_, Outcome::Crowded) => Event::Crowded { lease },
+            (_, Outcome::NoRoom) => Event::NoRoom { lease },
             (_, Outcome::Failed(failure)) => {
                 self.parts.artifacts.unreserve(lease.0);
                 Event::Unprepared { lease, failure }
@@ -289,6 +310,7 @@ impl Driver {
             }
             if let Event::Computed { lease, .. }
             | Event::Crowded { lease }
+            | Event::NoRoom { lease }
             | Event::Unprepared { lease, .. } = &event
             {
                 self.parts.journal.end(*lease);
@@ -410,6 +432,7 @@ impl Driver {
             inputs,
             wanted,
             consume,
+            sabotage: self.parts.sabotage.clone(),
         };
         if is_for_the_disk(&work.task) {
             let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));

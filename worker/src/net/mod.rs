@@ -10,12 +10,14 @@ use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::config::{Config, Source};
 use crate::delay::Delay;
+use crate::disk_room::{DiskRoom, says_no_room};
 use crate::error::StartError;
 use crate::folder::{Folder, FolderError};
 use crate::gauges::Summary;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::pool;
+use crate::sabotage::Sabotage;
 use antipode_solver_core::engine::{Engine, EngineError};
 use connection::Connection;
 use driver::{Driver, Parts};
@@ -59,10 +61,11 @@ pub(crate) async fn run_with(
     let gauges = config.gauges.clone();
     let (losses, lost) = mpsc::unbounded_channel();
     let beside = Beside::start()?;
+    let disk = Arc::new(DiskRoom::new(folder.path(), config.disk_reserve));
     let artifacts = {
-        let (data, gauges) = (config.data.clone(), gauges.clone());
+        let (data, shared) = (config.data.clone(), (gauges.clone(), disk.clone()));
         let opened =
-            beside.run(move || Artifacts::open(&data, config.memory_bytes, gauges, losses));
+            beside.run(move || Artifacts::open(&data, config.memory_bytes, shared, losses));
         let opened = opened.await;
         Arc::new(opened.map_err(|error| StartError::Internal(error.to_string()))??)
     };
@@ -87,11 +90,13 @@ pub(crate) async fn run_with(
         kernel,
         memory_bytes: config.memory_bytes,
         artifacts,
+        disk,
         beside,
         pool,
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),
+        sabotage: Arc::new(Sabotage::from_environment(folder.path())),
         grace: matches!(config.coordinator, Source::Address(_)).then_some(config.grace),
     };
     let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
@@ -149,6 +154,12 @@ impl From<FolderError> for StartError {
     fn from(error: FolderError) -> StartError {
         match error {
             FolderError::InUse { path, pid } => StartError::InUse { path, pid },
+            FolderError::Unwritable { path, reason } if says_no_room(&reason) => {
+                StartError::DiskFull {
+                    path,
+                    reason: reason.to_string(),
+                }
+            }
             FolderError::Unwritable { path, reason } => StartError::Unwritable {
                 path,
                 reason: reason.to_string(),
@@ -161,6 +172,7 @@ impl From<StoreError> for StartError {
     fn from(error: StoreError) -> StartError {
         match error {
             StoreError::Folder(error) => error.into(),
+            StoreError::Full { path, reason } => StartError::DiskFull { path, reason },
             StoreError::Newer { path, theirs } => StartError::NewerFormat {
                 path,
                 theirs: theirs.into(),

@@ -3,7 +3,7 @@
 
 use super::driver::{Driver, Happened, Ready};
 use crate::artifacts::fetch::{Gatherer, Inputs};
-use crate::artifacts::{Artifacts, Need, Wanted};
+use crate::artifacts::{Artifacts, Need, StoreError, Wanted};
 use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::delay::Delay;
@@ -11,6 +11,7 @@ use crate::exec;
 use crate::session::LeaseId;
 use antipode_ids::JobId;
 use antipode_proto::message::{Failure, Input};
+use antipode_solver_core::engine::ShardId;
 use antipode_solver_core::job::Task;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -30,6 +31,8 @@ pub enum Outcome {
     Inputs(Inputs),
     /// No memory now.
     Crowded,
+    /// Nor room on the disk, to make some.
+    NoRoom,
     Failed(Failure),
 }
 
@@ -68,7 +71,14 @@ impl Driver {
         self.preparing.insert(order.lease, ready);
         let wait = Delay::of(self.parts.delay, &order.task);
         let reserved = wait.is_none() && artifacts.reserve(order.lease.0, need);
-        if reserved && let Some(inputs) = self.gatherer.at_hand(&wanted) {
+        let pack = match order.task {
+            Task::Pack { shard, .. } => Some(shard),
+            _ => None,
+        };
+        if reserved
+            && pack.is_none()
+            && let Some(inputs) = self.gatherer.at_hand(&wanted)
+        {
             return Ok(Some(Outcome::Inputs(inputs)));
         }
         let room = Room {
@@ -78,6 +88,8 @@ impl Driver {
             reserved,
             alone: order.alone,
             beside: self.parts.beside.clone(),
+            pool: self.parts.pool.clone(),
+            pack,
             turn: self.room.clone(),
             ranks: if reserved {
                 Wanted::new()
@@ -107,6 +119,9 @@ struct Room {
     alone: bool,
     ranks: Wanted,
     beside: Beside,
+    pool: Arc<rayon::ThreadPool>,
+    /// The shard whose levels are packed.
+    pack: Option<ShardId>,
     turn: Arc<Mutex<()>>,
 }
 
@@ -129,6 +144,7 @@ impl Room {
             drop(turn);
             match made {
                 Ok(Ok(true)) => {}
+                Ok(Err(StoreError::Full { .. })) => return Outcome::NoRoom,
                 // Whatever is left in memory is in use for a moment (served, written): the task
                 // itself fits the budget.
                 Ok(Ok(false)) if self.alone => {
@@ -143,7 +159,14 @@ impl Room {
                 Err(error) => return Outcome::Failed(Failure::Other(error.to_string())),
             }
         }
-        match gatherer.gather(engine, wanted).await {
+        let gathered = match self.pack {
+            Some(shard) => {
+                let threads = (&self.beside, &self.pool);
+                exec::pack::build(engine, shard, wanted, &gatherer, threads).await
+            }
+            None => gatherer.gather(engine, wanted).await,
+        };
+        match gathered {
             Ok(inputs) => Outcome::Inputs(inputs),
             Err(failure) => Outcome::Failed(failure),
         }

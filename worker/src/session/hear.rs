@@ -86,6 +86,7 @@ impl Session {
                     waiting.retain(|name| !names.contains(name));
                 }
                 actions.push(Action::Release { names });
+                self.give_room();
             }
             ToWorker::Persist { names } => actions.push(Action::Persist { names }),
             ToWorker::Close { job, keep } => {

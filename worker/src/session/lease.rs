@@ -31,6 +31,8 @@ pub enum Stage {
     Waiting,
     /// Waits until another task gives memory back.
     Crowded,
+    /// Waits for room on the disk, or in memory.
+    NoRoom,
     Preparing,
     Ready,
     Computing,

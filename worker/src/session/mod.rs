@@ -6,6 +6,7 @@
 //! lease:       Waiting --> Preparing --> Ready --> Computing --> (Done or Failed is said)
 //!                 ^            |
 //!                 +--Crowded<--+   memory was short: again when another task is over
+//!                 +--NoRoom<---+   and the disk is full: again when either has room
 //! end:         Staying --> Draining --Shutdown--> (Leaving is said)
 //!                             |                         ^
 //!                             +--grace--> Storing ------+
@@ -28,7 +29,7 @@ mod lease;
 mod schedule;
 
 use antipode_ids::{Attempt, JobId, WorkerId};
-use antipode_proto::message::{ArtifactName, Failure, FromWorker, Input, ToWorker};
+use antipode_proto::message::{ArtifactName, DiskUse, Failure, FromWorker, Input, ToWorker};
 use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use departure::Departure;
@@ -72,6 +73,10 @@ pub enum Event {
     Crowded {
         lease: LeaseId,
     },
+    /// Memory is short, and what is in it cannot be brought to disk.
+    NoRoom {
+        lease: LeaseId,
+    },
     /// The inputs of a lease cannot be had, or it can never fit.
     Unprepared {
         lease: LeaseId,
@@ -98,10 +103,16 @@ pub enum Event {
         names: Vec<ArtifactName>,
         reason: String,
     },
+    /// Forgotten, because they may have been wrong.
+    Retracted {
+        names: Vec<ArtifactName>,
+        reason: String,
+    },
     /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
     Tick {
         memory_bytes: u64,
         peak_memory_bytes: u64,
+        disk: DiskUse,
     },
     /// All that was held only in memory is on disk, as far as the disk took it.
     Stored,
@@ -218,6 +229,8 @@ pub struct Session {
     /// Nothing is started before this time.
     resume_at: Instant,
     retry_persist: Option<(Instant, Vec<ArtifactName>)>,
+    /// As the coordinator was told last.
+    disk_full: bool,
 }
 
 impl Session {
@@ -241,6 +254,7 @@ impl Session {
             heartbeat_at: now,
             resume_at: now,
             retry_persist: None,
+            disk_full: false,
         }
     }
 
@@ -271,6 +285,11 @@ impl Session {
     /// Is this job open?
     pub fn is_open(&self, job: JobId) -> bool {
         self.jobs.contains_key(&job)
+    }
+
+    /// Was the disk full at the last tick?
+    pub fn is_disk_full(&self) -> bool {
+        self.disk_full
     }
 
     /// Is the connection open and the coordinator's welcome there?
@@ -318,6 +337,7 @@ impl Session {
             Event::Loaded { job, result } => self.loaded(job, result, actions),
             Event::Prepared { lease } => self.set_stage(lease, Stage::Ready),
             Event::Crowded { lease } => self.set_stage(lease, Stage::Crowded),
+            Event::NoRoom { lease } => self.set_stage(lease, Stage::NoRoom),
             Event::Unprepared { lease, failure } => {
                 if let Some(lease) = self.take(lease) {
                     self.fail(lease, failure, actions);
@@ -334,7 +354,9 @@ impl Session {
                 self.computed(lease, result, engine_time, fetched_bytes, lost, actions);
             }
             Event::Persisted { names, bytes } => {
-                self.say(FromWorker::Durable { names, bytes }, actions)
+                self.say(FromWorker::Durable { names, bytes }, actions);
+                // What is on disk may leave memory.
+                self.give_room();
             }
             Event::NotPersisted { names } => {
                 let (_, waiting) = self
@@ -343,11 +365,18 @@ impl Session {
                 waiting.extend(names);
             }
             Event::Lost { names, reason } => self.say(FromWorker::Lost { names, reason }, actions),
+            Event::Retracted { names, reason } => {
+                if let Some((_, waiting)) = &mut self.retry_persist {
+                    waiting.retain(|name| !names.contains(name));
+                }
+                self.say(FromWorker::Retract { names, reason }, actions);
+            }
             Event::Tick {
                 memory_bytes,
                 peak_memory_bytes,
+                disk,
             } => {
-                self.tick(now, memory_bytes, peak_memory_bytes, actions);
+                self.tick(now, (memory_bytes, peak_memory_bytes), disk, actions);
             }
             Event::Stored => self.stored(actions),
             Event::Drain => self.drain(now, "a signal asked it to end", actions),
@@ -392,7 +421,18 @@ impl Session {
         for lease in self
             .leases
             .values_mut()
-            .filter(|lease| lease.stage == Stage::Crowded)
+            .filter(|lease| matches!(lease.stage, Stage::Crowded | Stage::NoRoom))
+        {
+            lease.stage = Stage::Waiting;
+        }
+    }
+
+    /// There may be room again: whoever waits for it may try.
+    fn give_room(&mut self) {
+        for lease in self
+            .leases
+            .values_mut()
+            .filter(|lease| lease.stage == Stage::NoRoom)
         {
             lease.stage = Stage::Waiting;
         }

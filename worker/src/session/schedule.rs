@@ -2,7 +2,7 @@
 
 use super::lease::Stage;
 use super::{Action, Connection, Engine, Job, Session, is_for_the_disk};
-use antipode_proto::message::FromWorker;
+use antipode_proto::message::{DiskUse, FromWorker};
 use std::time::{Duration, Instant};
 
 /// Tasks handed on at once. To the compute thread: one runs, one stands by, so that it never waits for
@@ -35,21 +35,29 @@ impl Session {
     pub(super) fn tick(
         &mut self,
         now: Instant,
-        memory_bytes: u64,
-        peak_memory_bytes: u64,
+        (memory_bytes, peak_memory_bytes): (u64, u64),
+        disk: DiskUse,
         actions: &mut Vec<Action>,
     ) {
+        let full = disk.full;
+        let changed = std::mem::replace(&mut self.disk_full, full) != full;
+        if changed && !full {
+            if let Some((at, _)) = &mut self.retry_persist {
+                *at = now;
+            }
+            self.give_room();
+        }
         if let Connection::Registered { heartbeat, .. } = self.connection
-            && now >= self.heartbeat_at
+            && (now >= self.heartbeat_at || changed)
         {
             self.heartbeat_at = now + heartbeat;
             actions.push(Action::Send(FromWorker::Heartbeat {
                 memory_bytes,
                 peak_memory_bytes,
-                disk: Default::default(),
+                disk,
             }));
         }
-        if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at)
+        if let Some((_, names)) = self.retry_persist.take_if(|(at, _)| now >= *at && !full)
             && !names.is_empty()
         {
             actions.push(Action::Persist { names });
@@ -76,7 +84,7 @@ impl Session {
             match lease.stage {
                 Stage::Computing => lane.at_work += 1,
                 Stage::Preparing | Stage::Ready => lane.ahead += 1,
-                Stage::Waiting | Stage::Crowded => {}
+                Stage::Waiting | Stage::Crowded | Stage::NoRoom => {}
             }
         }
         for (key, lease) in &mut self.leases {

@@ -9,6 +9,7 @@ const LEASE: Duration = Duration::from_secs(10);
 struct Play {
     session: Session,
     now: Instant,
+    disk_full: bool,
 }
 
 impl Play {
@@ -33,6 +34,7 @@ impl Play {
         Play {
             session: Session::new(now, grace),
             now,
+            disk_full: false,
         }
     }
 
@@ -89,6 +91,10 @@ impl Play {
         self.step(Event::Tick {
             memory_bytes: 1,
             peak_memory_bytes: 2,
+            disk: DiskUse {
+                full: self.disk_full,
+                ..DiskUse::default()
+            },
         })
     }
 }
@@ -678,6 +684,59 @@ fn copies_have_a_lane_of_their_own() {
     }
     assert_eq!(count(&play, Stage::Computing, false), 2);
     assert_eq!(count(&play, Stage::Computing, true), 6);
+}
+
+#[test]
+fn a_full_disk_is_said_at_once_and_what_waits_for_it_goes_on_at_once() {
+    let mut play = Play::begun();
+    play.tick(HEARTBEAT);
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    let names = vec![frontier_name(1, 0)];
+    play.step(Event::NoRoom { lease });
+    play.step(Event::NotPersisted {
+        names: names.clone(),
+    });
+    play.disk_full = true;
+    let soon = Duration::from_millis(1);
+    let beats = |actions: &[Action], full: bool| {
+        let beat =
+            |m: &&&FromWorker| matches!(m, FromWorker::Heartbeat { disk, .. } if disk.full == full);
+        said(actions).iter().filter(beat).count()
+    };
+    assert_eq!(beats(&play.tick(soon), true), 1);
+    assert_eq!(play.tick(soon), vec![], "once");
+    let actions = play.tick(RETRY_PERSIST);
+    assert_eq!(
+        beats(&actions, true),
+        actions.len(),
+        "nothing is tried: {actions:?}"
+    );
+    // Others that fit the memory pass it by.
+    assert_eq!(prepared(&play.lease(2, 1, 2)).len(), 1);
+    play.disk_full = false;
+    let actions = play.tick(soon);
+    assert_eq!(beats(&actions, false), 1);
+    assert!(actions.contains(&Action::Persist { names }), "{actions:?}");
+    assert_eq!(prepared(&actions), [(lease, 0)]);
+    // Room in memory does as well.
+    play.step(Event::NoRoom { lease });
+    let released = play.step(Event::Message(ToWorker::Release { names: vec![] }));
+    assert_eq!(prepared(&released), [(lease, 0)]);
+}
+
+#[test]
+fn what_may_be_wrong_is_taken_back_even_if_nobody_listens_just_then() {
+    let mut play = Play::begun();
+    play.step(Event::Disconnected);
+    let names = vec![frontier_name(1, 0)];
+    let reason = "a check failed".to_string();
+    let retracted = Event::Retracted {
+        names: names.clone(),
+        reason: reason.clone(),
+    };
+    assert_eq!(play.step(retracted), vec![]);
+    let actions = play.connect();
+    assert_eq!(said(&actions), [&FromWorker::Retract { names, reason }]);
 }
 
 #[test]
