@@ -24,6 +24,7 @@ mod journal;
 mod machine;
 mod net;
 mod pool;
+mod sabotage;
 pub mod session;
 mod stored;
 #[cfg(test)]
@@ -35,7 +36,7 @@ pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
 pub use net::run;
-pub use stored::{Stored, unpack_distances};
+pub use stored::Stored;
 
 /// Deletes what a worker that has ended left of a job under its data directory.
 pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {

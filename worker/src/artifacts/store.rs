@@ -257,7 +257,7 @@ impl JobStore {
             for new in artifacts {
                 remove(table, new.name)?;
                 // One at a time: packed bytes are memory that nobody accounts for.
-                let packed = new.content.packed();
+                let packed = new.content.stored();
                 for (k, body) in packed.bytes.chunks(BODY_BYTES).enumerate() {
                     let key = key_of(CHUNK, new.name, Some(k as u32));
                     table.insert(&key[..], &frame(&key, self.hash, body)[..])?;

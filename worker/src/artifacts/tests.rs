@@ -463,6 +463,38 @@ fn what_is_used_up_is_gone_from_memory_but_not_from_a_checkpoint() {
 }
 
 #[test]
+fn what_is_retracted_is_gone_everywhere_and_told() {
+    let engine = the_engine();
+    let all = frontiers(&*engine, 3);
+    let data = stored(&engine, &all);
+    let mut bench = Bench::open(data, 1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine.clone());
+    let names: Vec<ArtifactName> = all[..2].iter().map(|(name, ..)| *name).collect();
+    bench.artifacts.load(names[0]).unwrap();
+    bench.artifacts.retract(names.clone(), "a check failed");
+    let reason = "a check failed".to_string();
+    let told = Loss {
+        names: names.clone(),
+        reason,
+        retracted: true,
+    };
+    assert_eq!(bench.losses.try_recv(), Ok(told));
+    for (name, _, digest) in &all[..2] {
+        assert!(matches!(
+            bench.artifacts.place(*name, *digest),
+            Place::Nowhere
+        ));
+    }
+    bench.artifacts.close_job(JOB, true);
+    let Bench {
+        data, artifacts, ..
+    } = bench;
+    drop(artifacts);
+    let bench = Bench::open(data, 1 << 30);
+    assert_eq!(bench.artifacts.held().len(), all.len() - 2);
+}
+
+#[test]
 fn a_disk_that_takes_nothing_loses_nothing() {
     let engine = the_engine();
     let all = frontiers(&*engine, 4);

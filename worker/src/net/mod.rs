@@ -17,6 +17,7 @@ use crate::gauges::Summary;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::pool;
+use crate::sabotage::Sabotage;
 use antipode_solver_core::engine::{Engine, EngineError};
 use connection::Connection;
 use driver::{Driver, Parts};
@@ -95,6 +96,7 @@ pub(crate) async fn run_with(
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),
+        sabotage: Arc::new(Sabotage::from_environment(folder.path())),
         grace: matches!(config.coordinator, Source::Address(_)).then_some(config.grace),
     };
     let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
