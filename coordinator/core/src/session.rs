@@ -7,7 +7,7 @@ use crate::mutants::{self, Mutant};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
 use crate::record::{ExpandResult, Phase, Record, WorkerRecord};
-use crate::state::{Config, Coordinator, Worker};
+use crate::state::{Config, Coordinator, Job, Worker};
 use crate::trouble::Crashes;
 use antipode_ids::{Attempt, Cause, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
@@ -225,6 +225,7 @@ impl Coordinator {
     ) {
         let mut unwanted = Vec::new();
         let mut going_on = BTreeMap::new();
+        let mut over = BTreeSet::new();
         for (job, task, attempt) in running {
             let adopted = key_of(&task, id).filter(|&key| match self.jobs.get_mut(&job) {
                 Some(job) if job.is_running() => {
@@ -237,6 +238,10 @@ impl Coordinator {
             match adopted {
                 Some(key) => _ = going_on.insert(attempt, (job, key)),
                 None => unwanted.push(attempt),
+            }
+            let open = |job: &Job| !job.progress.phase.is_final() || job.is_database();
+            if !self.jobs.get(&job).is_some_and(open) {
+                over.insert(job);
             }
         }
         for (attempt, (job, key)) in old {
@@ -255,6 +260,9 @@ impl Coordinator {
                 connection,
                 order: Order::Revoke { attempts: unwanted },
             });
+        }
+        for job in over {
+            self.order(id, Order::Close { job, keep: false }, out);
         }
     }
 
@@ -474,6 +482,11 @@ impl Coordinator {
             let since = |at| now.millis.saturating_sub(at);
             worker.closed_at.is_some_and(|at| since(at) >= reconnect)
         };
+        // Unlike a task, a copy harms nobody: it is tried again after a while.
+        for job in self.jobs.values_mut() {
+            job.troubles
+                .retain(|key, _| !matches!(key, TaskKey::Copy { .. }));
+        }
         let lost: Vec<WorkerId> = self
             .workers
             .iter()

@@ -129,11 +129,11 @@ impl Sim {
                 }))
             }
             Op::Pause => Event::Pause { request, job },
-            // Where disks were lost all may be gone: then it is to begin anew.
+            // Where disks were damaged all may be gone: then it is to begin anew.
             Op::Resume => Event::Resume {
                 request,
                 job,
-                fresh: self.is_calm && self.watch.lost_disks,
+                fresh: self.is_calm && self.watch.has_harm(),
             },
             Op::Cancel => Event::Cancel { request, job },
             Op::Forget => Event::Forget { request, job },

@@ -42,7 +42,6 @@ impl Sim {
                     return;
                 };
                 self.watch.harm_all();
-                self.watch.lost_disks = true;
                 let disk = self.new_disk();
                 self.workers[w].wipe(disk);
                 if self.watch.undisclosed.remove(&w) {
@@ -101,8 +100,13 @@ impl Sim {
             }
             Fault::WorkerDiskFull => {
                 let w = self.rng.random_range(0..self.workers.len());
-                self.workers[w].disk.set_full(true);
-                self.tally.count("fault: worker's disk full");
+                if self.rng.random_bool(0.5) {
+                    self.workers[w].low_disk = true;
+                    self.tally.count("fault: worker's disk nearly full");
+                } else {
+                    self.workers[w].disk.set_full(true);
+                    self.tally.count("fault: worker's disk full");
+                }
                 let span = self.a_while();
                 self.after(span, Ev::DiskHasRoom { w });
             }
@@ -329,6 +333,7 @@ impl Sim {
         for w in 0..self.workers.len() {
             let machine = &mut self.workers[w];
             machine.disk.set_full(false);
+            machine.low_disk = false;
             machine.failures = 0;
             machine.is_small = false;
             machine.lies = false;

@@ -60,8 +60,6 @@ pub struct Watch {
     pub confessed: BTreeSet<usize>,
     /// Jobs that ended on wrong results which nobody had taken back.
     pub misled: BTreeSet<JobId>,
-    /// Whole disks are gone.
-    pub lost_disks: bool,
     /// The coordinator's own store was hit: what it tolerates to lose may be lost.
     pub ledger_harmed: bool,
 }
@@ -105,6 +103,11 @@ impl Watch {
 
     pub fn harm_all(&mut self) {
         self.all_harmed = true;
+    }
+
+    /// Has a fault of a disk hit anything?
+    pub fn has_harm(&self) -> bool {
+        self.all_harmed || !self.harmed.is_empty()
     }
 
     pub fn is_harmed(&self, name: ArtifactName) -> bool {

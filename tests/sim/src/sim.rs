@@ -286,6 +286,7 @@ impl Sim {
             life: 0,
             process: None,
             retired: false,
+            low_disk: false,
             failures: 0,
             ended: None,
         });
@@ -355,6 +356,9 @@ impl Sim {
             if self.now > deadline {
                 return if ended {
                     self.final_review()
+                } else if self.plan.liar.is_some() || !self.watch.undisclosed.is_empty() {
+                    // What was never taken back may contradict itself for ever.
+                    Ok(())
                 } else {
                     Err(self.why_not_ended())
                 };
@@ -523,7 +527,10 @@ impl Sim {
                 self.start_worker(w);
             }
             Ev::Thaw { w } => self.thaw(w),
-            Ev::DiskHasRoom { w } => self.workers[w].disk.set_full(false),
+            Ev::DiskHasRoom { w } => {
+                self.workers[w].low_disk = false;
+                self.workers[w].disk.set_full(false);
+            }
             Ev::Unblock { from, to } => {
                 let due = self.network.unblock(self.now, from, to);
                 due.into_iter().for_each(|due| self.arrive(Some(due)));

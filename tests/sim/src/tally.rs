@@ -169,6 +169,7 @@ pub fn session_event(event: &Heard) -> &'static str {
         Heard::Loaded { .. } => "session hears: Loaded",
         Heard::Prepared { .. } => "session hears: Prepared",
         Heard::Crowded { .. } => "session hears: Crowded",
+        Heard::NoRoom { .. } => "session hears: NoRoom",
         Heard::Unprepared { .. } => "session hears: Unprepared",
         Heard::Computed { result: Ok(_), .. } => "session hears: Computed",
         Heard::Computed { result: Err(_), .. } => "session hears: Computed, failed",

@@ -52,6 +52,8 @@ pub struct Machine {
     pub process: Option<Process>,
     /// Left for good: nobody starts a process here any more.
     pub retired: bool,
+    /// Its disk has less room than is kept in reserve, or has refused a write.
+    pub low_disk: bool,
     /// So many computations will fail.
     pub failures: u32,
     /// How the last process ended, until the coordinator has heard of it.

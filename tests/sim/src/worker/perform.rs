@@ -11,7 +11,7 @@ use crate::tally;
 use antipode_ids::JobId;
 use antipode_ids::{Attempt, Incarnation};
 use antipode_proto::PROTOCOL_VERSION;
-use antipode_proto::message::{Ended, FromWorker, ToWorker};
+use antipode_proto::message::{DiskUse, Ended, FromWorker, ToWorker};
 use antipode_solver_core::job::Task;
 use antipode_worker::session::{Action, Event, Exit, is_for_the_disk};
 use rand::Rng;
@@ -380,9 +380,14 @@ impl Sim {
         let next = self.workers[w].clock.span(TICK);
         self.after(next, Ev::WorkerTick { w, life });
         let (memory_bytes, peak_memory_bytes) = (1, 2);
+        let disk = DiskUse {
+            full: self.workers[w].low_disk,
+            ..DiskUse::default()
+        };
         let tick = Event::Tick {
             memory_bytes,
             peak_memory_bytes,
+            disk,
         };
         self.say_to_session(w, life, tick);
     }

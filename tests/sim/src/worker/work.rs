@@ -179,15 +179,14 @@ impl Sim {
                 .evict(excess.saturating_sub(budget), &spared, disk);
             let fits = process.shelf.resident() + process.reserved() + need <= budget;
             self.tally.count("memory was made free");
+            if !room {
+                process.preparing.remove(&lease);
+                machine.low_disk = true;
+                return self.say_to_session(w, life, Event::NoRoom { lease });
+            }
             if !fits && !alone {
                 process.preparing.remove(&lease);
                 self.say_to_session(w, life, Event::Crowded { lease });
-                return;
-            }
-            if !room {
-                process.preparing.remove(&lease);
-                let failure = Failure::Other("memory is short, and the disk is full".into());
-                self.say_to_session(w, life, Event::Unprepared { lease, failure });
                 return;
             }
             process.reserved.insert(lease, need);
@@ -406,6 +405,7 @@ impl Sim {
         };
         if let (Some(process), Some(name)) = (machine.process.as_mut(), name) {
             let written = process.shelf.write(batch, true, machine.disk.as_mut());
+            machine.low_disk |= !written.failed.is_empty();
             let item = process.shelf.item(name).map(|item| item.head);
             result = match (&ready.task, item) {
                 _ if !written.durable.contains(&name) => {
@@ -536,6 +536,7 @@ impl Sim {
                 let (roots, missing): (Vec<_>, Vec<_>) =
                     batch.missing.iter().partition(|name| name.level == 0);
                 let written = process.shelf.write(batch, true, disk);
+                machine.low_disk |= !written.failed.is_empty();
                 self.trace
                     .add(self.now, format_args!("w{w} wrote {names:?}: {written:?}"));
                 let mut durable = written.durable;
