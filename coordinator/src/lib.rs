@@ -26,7 +26,6 @@ pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};
 pub use store::STORE_FILE;
 
-use antipode_coordinator_core as core;
 use antipode_proto::link::{self, WorkerLink};
 use antipode_proto::status::JobStatus;
 use run::Command;
