@@ -8,7 +8,9 @@
 //! bit a superblock that is not empty, and codes or plain bits. Pieces begin at whole bytes.
 
 use super::frontier::{Body, Frontier, FrontierError, ShardGeometry};
-use super::rice::{ByteReader, PARAMETER_MAX, Reader, TABLE_PARAMETER_MAX, Writer, parameter};
+use super::rice::{
+    ByteReader, PARAMETER_MAX, READ_PARAMETER_MAX, Reader, WRITTEN_PARAMETER_MAX, Writer, parameter,
+};
 
 const POSITIONS: u8 = 1;
 const BITMAP: u8 = 2;
@@ -218,7 +220,8 @@ fn compress_piece(
         _ if plain => write_plain(writer, used, flip, blocks),
         0 => write_bytes::<0>(writer, used, flip, blocks),
         1 => write_bytes::<1>(writer, used, flip, blocks),
-        TABLE_PARAMETER_MAX => write_bytes::<2>(writer, used, flip, blocks),
+        2 => write_bytes::<2>(writer, used, flip, blocks),
+        WRITTEN_PARAMETER_MAX => write_bytes::<3>(writer, used, flip, blocks),
         _ => write_gaps(writer, used, flip, blocks, k),
     };
     out.extend_from_slice(&scratch[..length]);
@@ -364,7 +367,7 @@ fn piece_of<'a>(words: &mut [u64], used: Used, bytes: &'a [u8]) -> Option<&'a [u
     match u32::from(mode & 0x1f) {
         0 => read_bytes::<0>(rest, used, flip, blocks),
         1 => read_bytes::<1>(rest, used, flip, blocks),
-        TABLE_PARAMETER_MAX => read_bytes::<2>(rest, used, flip, blocks),
+        READ_PARAMETER_MAX => read_bytes::<2>(rest, used, flip, blocks),
         k => read_gaps(reader, used, flip, blocks, k, bits),
     }
 }

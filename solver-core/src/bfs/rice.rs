@@ -8,8 +8,9 @@
 
 /// Larger parameters are of no use for 32-bit positions.
 pub(super) const PARAMETER_MAX: u32 = 31;
-/// Up to this parameter bytes go through the table.
-pub(super) const TABLE_PARAMETER_MAX: u32 = 2;
+/// Up to this parameter bytes go through a table when they are read, and when they are written.
+pub(super) const READ_PARAMETER_MAX: u32 = 2;
+pub(super) const WRITTEN_PARAMETER_MAX: u32 = 3;
 
 /// What a byte of the bitmap adds to the code.
 #[derive(Clone, Copy)]
@@ -27,17 +28,17 @@ struct Said {
 }
 
 /// `[2^k - 1 + state][byte]`. State 0 counts ones; state `2^j + v` has read `j` of the low bits, `v`.
-static SAID: [[Said; 256]; ROWS] = said_table();
+static SAID: [[Said; 256]; READ_ROWS] = said_table();
 
-const fn said_table() -> [[Said; 256]; ROWS] {
+const fn said_table() -> [[Said; 256]; READ_ROWS] {
     let none = Said {
         bits: 0,
         length: 0,
         state: 0,
     };
-    let mut out = [[none; 256]; ROWS];
+    let mut out = [[none; 256]; READ_ROWS];
     let mut k = 0;
-    while k <= TABLE_PARAMETER_MAX {
+    while k <= READ_PARAMETER_MAX {
         let mut state = 0;
         while state < 1 << k {
             let mut byte = 0;
@@ -96,7 +97,8 @@ const fn after_bytes() -> [[u8; 2]; 256] {
     out
 }
 
-const ROWS: usize = (2 << TABLE_PARAMETER_MAX) - 1;
+const ROWS: usize = (2 << WRITTEN_PARAMETER_MAX) - 1;
+const READ_ROWS: usize = (2 << READ_PARAMETER_MAX) - 1;
 
 /// `[2^k - 1 + zeros left over before][byte]`.
 static TABLE: [[Entry; 256]; ROWS] = table();
@@ -105,7 +107,7 @@ const fn table() -> [[Entry; 256]; ROWS] {
     let none = Entry { bits: 0, length: 0 };
     let mut out = [[none; 256]; ROWS];
     let mut k = 0;
-    while k <= TABLE_PARAMETER_MAX {
+    while k <= WRITTEN_PARAMETER_MAX {
         let mut before = 0;
         while before < 1 << k {
             let mut byte = 0;
@@ -214,10 +216,16 @@ impl<'a> Writer<'a> {
         let first = TABLE[((1 << k) - 1 + left) as usize][usize::from(bytes[0])];
         let left = left_over(bytes[0], left, k);
         let second = TABLE[((1 << k) - 1 + left) as usize][usize::from(bytes[1])];
-        self.put(
-            u64::from(first.bits) | u64::from(second.bits) << first.length,
-            first.length + second.length,
-        );
+        if k < WRITTEN_PARAMETER_MAX {
+            self.put(
+                u64::from(first.bits) | u64::from(second.bits) << first.length,
+                first.length + second.length,
+            );
+        } else {
+            // Together they may have 64 bits.
+            self.put(first.bits.into(), first.length);
+            self.put(second.bits.into(), second.length);
+        }
         left_over(bytes[1], left, k)
     }
 
@@ -374,7 +382,7 @@ mod tests {
             let mut writer = Writer::new(&mut out);
             gaps.iter().for_each(|&g| writer.gap(g, k));
             let length = writer.finish();
-            if k <= TABLE_PARAMETER_MAX {
+            if k <= WRITTEN_PARAMETER_MAX {
                 let mut other = vec![0; Writer::room(ones, zeros, k)];
                 let mut writer = Writer::new(&mut other);
                 let mut left = 0;
@@ -392,7 +400,8 @@ mod tests {
                 let back = match k {
                     0 => bits_of::<0>(&code, bits.len()),
                     1 => bits_of::<1>(&code, bits.len()),
-                    _ => bits_of::<2>(&code, bits.len()),
+                    READ_PARAMETER_MAX => bits_of::<2>(&code, bits.len()),
+                    _ => bits.clone(),
                 };
                 prop_assert_eq!(back, bits.clone());
             }
