@@ -19,6 +19,7 @@ mod report;
 mod run_folder;
 mod signals;
 mod stores;
+mod supervise;
 
 use clap::Parser;
 use std::panic::AssertUnwindSafe;
