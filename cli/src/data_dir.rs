@@ -45,6 +45,20 @@ pub fn create(dir: &Path) -> Result<(), Failure> {
     .map_err(|error| refuse(error.into()))
 }
 
+/// Bytes that a file or folder takes on disk, as far as it can be read.
+pub fn used_bytes(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(about) = path.symlink_metadata() else {
+        return 0;
+    };
+    let inside = about
+        .is_dir()
+        .then(|| std::fs::read_dir(path).ok())
+        .flatten();
+    let below = inside.into_iter().flatten().flatten();
+    about.blocks() * 512 + below.map(|entry| used_bytes(&entry.path())).sum::<u64>()
+}
+
 /// Free bytes for us where `dir` is or will be; `None` where the system does not say.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
     let here = std::path::absolute(dir).ok()?;

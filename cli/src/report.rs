@@ -3,6 +3,7 @@
 
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::job::Keep;
 use antipode_solver_core::puzzle::Puzzle;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -50,6 +51,9 @@ pub struct BfsReport {
     pub engine_seconds: f64,
     pub states_per_second: f64,
     pub peak_memory_bytes: PeakMemory,
+    /// What stays of it on disks when it has ended: `result` or `frontiers`.
+    pub keep: &'static str,
+    pub stored_bytes: StoredBytes,
     /// When the answer was computed, where it came from the store.
     pub cached: Option<String>,
     pub version: &'static str,
@@ -101,6 +105,14 @@ pub struct PeakMemory {
     pub sum: u64,
 }
 
+/// What is on disks of a job.
+#[derive(Debug, Clone, Serialize)]
+pub struct StoredBytes {
+    /// By worker; for a stored run by folder.
+    pub places: Vec<ProcessMemory>,
+    pub sum: u64,
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessMemory {
     pub name: String,
@@ -145,6 +157,22 @@ pub fn state_words(state: &JobState) -> (&'static str, Option<String>) {
         JobState::Finished => ("finished", None),
         JobState::Failed { reason, .. } => ("failed", Some(reason.clone())),
         JobState::Cancelled => ("cancelled", None),
+    }
+}
+
+/// Will nothing bring the job to move again?
+pub fn is_ended(state: &JobState) -> bool {
+    matches!(
+        state,
+        JobState::Finished | JobState::Failed { .. } | JobState::Cancelled
+    )
+}
+
+/// What a job leaves, as `--keep` calls it.
+pub fn keep_word(keep: Keep) -> &'static str {
+    match keep {
+        Keep::Result => "result",
+        Keep::Frontiers => "frontiers",
     }
 }
 
@@ -248,6 +276,8 @@ impl BfsReport {
                 0.0
             },
             peak_memory_bytes: peak_memory(status, asked),
+            keep: keep_word(definition.spec.keep),
+            stored_bytes: stored_bytes(status),
             cached: asked
                 .cached
                 .then(|| date(status.finished_at.unwrap_or(status.submitted_at))),
@@ -319,6 +349,17 @@ fn check(status: &JobStatus, complete: bool) -> String {
         }
         (None, true) => format!("none of the sum: {}", space.states_proof),
         (_, false) => "none of the sum: the search is not complete".into(),
+    }
+}
+
+fn stored_bytes(status: &JobStatus) -> StoredBytes {
+    let places = status.stored.iter().map(|(name, bytes)| ProcessMemory {
+        name: name.clone(),
+        bytes: *bytes,
+    });
+    StoredBytes {
+        places: places.collect(),
+        sum: status.stored.iter().map(|(_, bytes)| bytes).sum(),
     }
 }
 

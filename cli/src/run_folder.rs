@@ -27,22 +27,22 @@ impl RunFolder {
         }
     }
 
+    /// A folder that is there.
+    pub fn at(path: PathBuf) -> RunFolder {
+        RunFolder { path }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     pub fn coordinator(&self) -> PathBuf {
-        coordinator_in(&self.path)
+        self.path.join("coordinator")
     }
 
     pub fn worker(&self) -> PathBuf {
         self.path.join("worker")
     }
-}
-
-/// Where the coordinator's store of a run's folder is.
-pub fn coordinator_in(folder: &Path) -> PathBuf {
-    folder.join("coordinator")
 }
 
 /// Where all runs under `data` are.

@@ -1,10 +1,22 @@
 //! Looks into stores on disk without a coordinator: those of `run`, and one that `coordinator` left.
 
+use crate::data_dir;
 use crate::exit::Failure;
-use crate::run_folder;
+use crate::run_folder::{self, RunFolder};
 use antipode_coordinator::OpenError;
 use antipode_proto::status::JobStatus;
 use std::path::{Path, PathBuf};
+
+/// Where a job is kept.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// At a coordinator that runs.
+    Cluster,
+    /// In the store of a coordinator that does not run; its workers' directories are not known.
+    Coordinator(PathBuf),
+    /// In the folder of a run.
+    Run(RunFolder),
+}
 
 /// A job in a store.
 #[derive(Debug)]
@@ -13,6 +25,7 @@ pub struct StoredJob {
     /// a coordinator's store.
     pub name: String,
     pub status: JobStatus,
+    pub place: Place,
 }
 
 /// Is there a coordinator's store in this folder?
@@ -36,12 +49,13 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
             jobs.push(StoredJob {
                 name: status.job.to_string(),
                 status,
+                place: Place::Coordinator(data.into()),
             });
         }
     }
-    for (name, store) in own_store(data).into_iter().chain(run_stores(data)?) {
-        match antipode_coordinator::read_only(&store) {
-            Ok(found) => jobs.extend(named(&name, found)),
+    for (name, folder) in own_store(data).into_iter().chain(run_stores(data)?) {
+        match antipode_coordinator::read_only(&folder.coordinator()) {
+            Ok(found) => jobs.extend(named(&name, &folder, found)),
             Err(busy @ OpenError::InUse { .. }) => eprintln!("left out: {busy}"),
             Err(error) => return Err(error.into()),
         }
@@ -52,7 +66,17 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
 
 /// The one job that `wanted` names: `last`, a full name, or the beginning of one only.
 pub fn find(jobs: Vec<StoredJob>, wanted: &str) -> Result<StoredJob, Failure> {
-    let names: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
+    let name = find_name(jobs.iter(), wanted)?;
+    let found = jobs.into_iter().rfind(|job| job.name == name);
+    found.ok_or_else(|| Failure::Internal("a job's name is not its name".into()))
+}
+
+/// The full name of the one job that `wanted` names.
+pub fn find_name<'a>(
+    jobs: impl Iterator<Item = &'a StoredJob>,
+    wanted: &str,
+) -> Result<String, Failure> {
+    let names: Vec<String> = jobs.map(|job| job.name.clone()).collect();
     let is_it = |name: &String| match wanted {
         "last" => names.last() == Some(name),
         _ => name == wanted,
@@ -68,12 +92,11 @@ pub fn find(jobs: Vec<StoredJob>, wanted: &str) -> Result<StoredJob, Failure> {
     } else {
         names.join(", ")
     };
-    let found = jobs
-        .into_iter()
-        .zip(&names)
-        .rfind(|(_, name)| is_it(name) || (several.len() == 1 && begins(name)));
+    let found = names
+        .iter()
+        .rfind(|name| is_it(name) || (several.len() == 1 && begins(name)));
     match (found, several.as_slice()) {
-        (Some((job, _)), _) => Ok(job),
+        (Some(name), _) => Ok(name.clone()),
         (None, []) => Err(Failure::input(format!(
             "there is no job '{wanted}' in this store; it has: {all}"
         ))),
@@ -85,24 +108,35 @@ pub fn find(jobs: Vec<StoredJob>, wanted: &str) -> Result<StoredJob, Failure> {
 }
 
 /// The newest job of a run's folder is called like the folder, older ones have their number behind it.
-fn named(folder: &str, jobs: Vec<JobStatus>) -> impl Iterator<Item = StoredJob> {
+fn named(name: &str, folder: &RunFolder, jobs: Vec<JobStatus>) -> impl Iterator<Item = StoredJob> {
     let newest = jobs.last().map(|status| status.job);
-    jobs.into_iter().map(move |status| StoredJob {
-        name: if Some(status.job) == newest {
-            folder.into()
-        } else {
-            format!("{folder}/{}", status.job)
-        },
-        status,
+    jobs.into_iter().map(move |mut status| {
+        let is_newest = Some(status.job) == newest;
+        let artifacts = antipode_worker::artifacts::folder_of(&folder.worker(), status.job);
+        status.stored = vec![("frontiers".into(), data_dir::used_bytes(&artifacts))];
+        if is_newest {
+            let store = data_dir::used_bytes(&folder.coordinator());
+            status.stored.push(("coordinator".into(), store));
+        }
+        status.stored.retain(|(_, bytes)| *bytes > 0);
+        StoredJob {
+            name: if is_newest {
+                name.into()
+            } else {
+                format!("{name}/{}", status.job)
+            },
+            status,
+            place: Place::Run(folder.clone()),
+        }
     })
 }
 
 /// The store of a run whose own folder was named, as `run` prints it.
-fn own_store(folder: &Path) -> Option<(String, PathBuf)> {
-    let store = run_folder::coordinator_in(folder);
+fn own_store(folder: &Path) -> Option<(String, RunFolder)> {
     let path = std::path::absolute(folder).ok()?;
     let name = path.file_name()?.to_string_lossy().into_owned();
-    is_store(&store).then_some((name, store))
+    let run = RunFolder::at(folder.into());
+    is_store(&run.coordinator()).then_some((name, run))
 }
 
 /// Where no coordinator is, a user may have meant what `run` has stored: says how that is asked for.
@@ -117,7 +151,7 @@ pub fn or_stored_runs(failure: Failure) -> Failure {
     }
 }
 
-fn run_stores(data: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+fn run_stores(data: &Path) -> Result<Vec<(String, RunFolder)>, Failure> {
     let runs = run_folder::all(data);
     let unreadable = |error: std::io::Error| {
         Failure::input(format!(
@@ -133,11 +167,11 @@ fn run_stores(data: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     };
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
-        let store = run_folder::coordinator_in(&entry.path());
-        if is_store(&store) {
-            stores.push((entry.file_name().to_string_lossy().into_owned(), store));
+        let run = RunFolder::at(entry.path());
+        if is_store(&run.coordinator()) {
+            stores.push((entry.file_name().to_string_lossy().into_owned(), run));
         }
     }
-    stores.sort();
+    stores.sort_by(|(one, _), (two, _)| one.cmp(two));
     Ok(stores)
 }

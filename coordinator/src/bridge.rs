@@ -33,6 +33,17 @@ fn artifacts(names: Vec<ArtifactName>) -> Vec<(JobId, Artifact)> {
     names.into_iter().map(|n| (n.job, artifact(n))).collect()
 }
 
+/// An artifact that a worker announces.
+pub fn held(held: message::Held) -> core::Held {
+    core::Held {
+        job: held.name.job,
+        artifact: artifact(held.name),
+        digest: held.digest,
+        count: held.count,
+        durable: held.durable,
+    }
+}
+
 /// What a worker said.
 pub enum Heard {
     Register {
@@ -60,13 +71,6 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             running,
             ended,
         } => {
-            let held = held.into_iter().map(|held| core::Held {
-                job: held.name.job,
-                artifact: artifact(held.name),
-                digest: held.digest,
-                count: held.count,
-                durable: held.durable,
-            });
             let registration = Box::new(core::Registration {
                 worker,
                 cluster,
@@ -78,7 +82,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
                 memory_bytes,
                 kernel,
                 local,
-                held: held.collect(),
+                held: held.into_iter().map(self::held).collect(),
                 running,
                 ended: ended.map(|ended| core::Ended {
                     cause: ended.cause,

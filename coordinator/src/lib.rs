@@ -4,11 +4,14 @@
 //! `run` takes what is queued, steps the core with each, commits once, and performs the effects in
 //! order; answers come back through the channel that came with the question.
 
-mod bridge;
+/// For the simulation of a whole cluster.
+#[doc(hidden)]
+pub mod bridge;
 mod client;
 mod config;
 mod disk;
 mod error;
+mod offline;
 mod prepare;
 mod rpc;
 mod run;
@@ -19,10 +22,10 @@ mod watch;
 pub use client::LocalClient;
 pub use config::Config;
 pub use error::{OpenError, ServeError};
+pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};
 pub use store::STORE_FILE;
 
-use antipode_coordinator_core as core;
 use antipode_proto::link::{self, WorkerLink};
 use antipode_proto::status::JobStatus;
 use run::Command;
@@ -124,7 +127,10 @@ async fn released(store: &Weak<Store>) {
 
 /// Writes records into a store as one commit; the bytes of its file. For benches.
 #[doc(hidden)]
-pub fn store_for_benches(data: &Path, records: &[core::record::Record]) -> u64 {
+pub fn store_for_benches(
+    data: &Path,
+    records: &[antipode_coordinator_core::record::Record],
+) -> u64 {
     let written = Store::open(data).map(|(store, _)| store.commit(records).is_ok());
     assert!(matches!(written, Ok(true)), "the store does not take it");
     std::fs::metadata(data.join(STORE_FILE)).map_or(0, |file| file.len())
@@ -132,20 +138,5 @@ pub fn store_for_benches(data: &Path, records: &[core::record::Record]) -> u64 {
 
 /// The jobs of a store that no coordinator has open, oldest first.
 pub fn read_only(data: &Path) -> Result<Vec<JobStatus>, OpenError> {
-    let (store, stored) = Store::open_existing(data)?;
-    let now = core::Now::default();
-    let config = Config::new(data.to_path_buf());
-    let state = core::Coordinator::new(
-        config.core(),
-        store.cluster().into(),
-        store.epoch(),
-        stored,
-        now,
-    )
-    .map_err(|problem| OpenError::damaged(data, problem))?;
-    Ok(state
-        .jobs()
-        .iter()
-        .map(|(&id, job)| view::at_rest(id, job))
-        .collect())
+    Ok(Offline::open(data)?.jobs())
 }

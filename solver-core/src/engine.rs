@@ -34,6 +34,12 @@ impl Engine {
         })
     }
 
+    /// The same engine with a table made wrong, for tests of verification; `None` where it is too small.
+    #[doc(hidden)]
+    pub fn with_planted_fault(mut self, fault: crate::space::PlantedFault) -> Option<Engine> {
+        self.inner.plant(fault).then_some(self)
+    }
+
     /// `chain`, `product`, `table` or `sparse`.
     pub fn kind(&self) -> &'static str {
         self.inner.kind()

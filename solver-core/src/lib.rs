@@ -39,5 +39,6 @@ pub mod perm;
 pub mod puzzle;
 pub mod space;
 mod terms;
+pub mod verify;
 
 pub use perm::Perm;

@@ -127,11 +127,6 @@ impl Stage {
         (shown.code == Some(0)).then(|| serde_json::from_str(&shown.stdout).expect("JSON"))
     }
 
-    pub fn levels(&self) -> usize {
-        let status = self.status();
-        status.map_or(0, |s| s["counts"].as_array().map_or(0, Vec::len))
-    }
-
     /// Waits until the job has so many levels and is at work: a fault from here on meets it there.
     #[track_caller]
     pub fn reach(&mut self, levels: usize) -> usize {

@@ -36,24 +36,27 @@ pub struct Member {
 impl Identity {
     /// Reads the identity in `data`, or makes a new one; counts this start, durably.
     pub fn start(data: &Path) -> Result<Identity, StartError> {
-        let path = data.join("worker");
-        let mut identity = match std::fs::read_to_string(&path) {
-            Ok(text) => parse(&path, &text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Identity {
-                path,
-                incarnation: Incarnation(0),
-                member: None,
-            },
-            Err(error) => {
-                return Err(StartError::DamagedIdentity {
-                    path,
-                    reason: error.to_string(),
-                });
-            }
-        };
+        let mut identity = Identity::read(data)?.unwrap_or_else(|| Identity {
+            path: data.join("worker"),
+            incarnation: Incarnation(0),
+            member: None,
+        });
         identity.incarnation.0 += 1;
         identity.write()?;
         Ok(identity)
+    }
+
+    /// The identity in `data`, where there is one.
+    pub fn read(data: &Path) -> Result<Option<Identity>, StartError> {
+        let path = data.join("worker");
+        match std::fs::read_to_string(&path) {
+            Ok(text) => parse(&path, &text).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StartError::DamagedIdentity {
+                path,
+                reason: error.to_string(),
+            }),
+        }
     }
 
     /// Takes on what the coordinator said. Refuses another cluster than before.

@@ -26,6 +26,7 @@ mod net;
 mod pool;
 mod sabotage;
 pub mod session;
+mod stored;
 #[cfg(test)]
 mod testing;
 
@@ -35,6 +36,7 @@ pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
 pub use net::run;
+pub use stored::Stored;
 
 /// Deletes what a worker that has ended left of a job under its data directory.
 pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {

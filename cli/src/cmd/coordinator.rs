@@ -48,6 +48,18 @@ pub struct Args {
     /// The shards of a worker that is gone for this long are computed elsewhere
     #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
     rebuild_after: Option<Duration>,
+
+    /// On how many other workers' disks a checkpoint is copied; 0: on none [default: one, where there are two workers]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=64))]
+    replicas: Option<u32>,
+
+    /// A task that ended its worker so often, while nothing else ran there, is set aside
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    crash_limit: Option<u32>,
+
+    /// With less room than this on the disk nothing new is accepted, e.g. 1GiB [default: 64 MiB]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::parse)]
+    disk_reserve: Option<u64>,
 }
 
 /// Runs until a signal.
@@ -72,6 +84,9 @@ async fn serve(args: &Args, data: PathBuf, listen: SocketAddr) -> Result<(), Fai
     config.heartbeat = args.heartbeat.unwrap_or(config.heartbeat);
     config.lease = args.lease.unwrap_or(config.lease);
     config.rebuild_after = args.rebuild_after.unwrap_or(config.rebuild_after);
+    config.replicas = args.replicas;
+    config.crash_limit = args.crash_limit.unwrap_or(config.crash_limit);
+    config.disk_reserve = args.disk_reserve.unwrap_or(config.disk_reserve);
     let coordinator = Coordinator::open(config).await?;
     let published = access::publish(Access {
         address: args.advertise.clone().unwrap_or_else(|| reachable(address)),

@@ -3,9 +3,10 @@
 use super::{Call, block_on};
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
+use crate::memory;
 use crate::render::{json, line, span, table};
-use crate::report::{date, state_words, sum};
-use crate::stores::{self, StoredJob};
+use crate::report::{date, keep_word, state_words, sum};
+use crate::stores::{self, Place, StoredJob};
 use antipode_proto::client::Client;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -41,6 +42,10 @@ struct JobRow {
     submitted: String,
     finished: Option<String>,
     seconds: f64,
+    /// Bytes of it on disks.
+    stored_bytes: u64,
+    /// What stays of it when it has ended: `result` or `frontiers`.
+    keep: &'static str,
     fingerprint: String,
 }
 
@@ -61,6 +66,7 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
                 .map(|status| StoredJob {
                     name: status.job.to_string(),
                     status,
+                    place: Place::Cluster,
                 })
                 .collect())
         })?,
@@ -72,6 +78,12 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
     if rows.is_empty() {
         return line("no jobs");
     }
+    // What needs somebody to look at it, in words.
+    let reasons: Vec<String> = rows
+        .iter()
+        .filter(|row| matches!(row.state, "suspect" | "incomplete" | "stalled"))
+        .filter_map(|row| Some(format!("job {}: {}", row.job, row.reason.as_ref()?)))
+        .collect();
     let cells = rows
         .into_iter()
         .map(|row| {
@@ -85,6 +97,7 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
                 row.states.unwrap_or_else(|| "?".into()),
                 row.submitted,
                 span(row.seconds),
+                memory::show(row.stored_bytes),
             ]
         })
         .collect();
@@ -99,9 +112,11 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
             ">STATES",
             "SUBMITTED",
             ">TIME",
+            ">DISK",
         ],
         cells,
-    )
+    )?;
+    reasons.iter().try_for_each(|reason| line(reason))
 }
 
 fn row(job: &StoredJob) -> JobRow {
@@ -119,6 +134,8 @@ fn row(job: &StoredJob) -> JobRow {
         submitted: date(status.submitted_at),
         finished: status.finished_at.map(date),
         seconds: status.run_time.as_secs_f64(),
+        stored_bytes: status.stored.iter().map(|(_, bytes)| bytes).sum(),
+        keep: keep_word(status.definition.spec.keep),
         fingerprint: status.definition.fingerprint.clone(),
     }
 }

@@ -3,14 +3,23 @@
 mod bench;
 mod cancel;
 mod coordinator;
+mod drain;
+mod explain;
+mod gc;
 mod jobs;
+mod pause;
 mod plan;
 mod puzzle;
+mod query;
+mod resume;
 mod run;
 mod show;
 mod submit;
+mod verify;
 mod worker;
 mod workers;
+
+pub use show::number;
 
 use crate::exit::Failure;
 use crate::logging::{self, LogArgs};
@@ -38,12 +47,18 @@ enum Command {
     #[command(subcommand)]
     Plan(plan::Kind),
     Coordinator(coordinator::Args),
-    Worker(worker::Args),
+    Worker(drain::WorkerArgs),
     #[command(subcommand)]
     Submit(submit::Kind),
     Jobs(jobs::Args),
     Show(show::Args),
+    Pause(pause::Args),
+    Resume(Box<resume::Args>),
     Cancel(cancel::Args),
+    Explain(explain::Args),
+    Query(query::Args),
+    Verify(verify::Args),
+    Gc(gc::Args),
     Workers(workers::Args),
     #[command(subcommand)]
     Puzzle(puzzle::What),
@@ -68,35 +83,47 @@ pub fn command_line() -> String {
 /// Calls the command.
 pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
     // A daemon's log is what its user sees of it; other commands speak for themselves.
-    let is_daemon = matches!(
-        arguments.command,
-        Command::Coordinator(_) | Command::Worker(_)
-    );
+    let is_daemon = match &arguments.command {
+        Command::Coordinator(_) => true,
+        Command::Worker(args) => args.is_daemon(),
+        _ => false,
+    };
     logging::start(&arguments.log, if is_daemon { "info" } else { "warn" })?;
     match arguments.command {
         Command::Run(run::Kind::Bfs(args)) => run::bfs(&args, call),
         Command::Plan(plan::Kind::Bfs(args)) => plan::bfs(&args, call),
         Command::Coordinator(args) => coordinator::coordinator(&args),
-        Command::Worker(args) => worker::worker(&args),
+        Command::Worker(args) => args.run(call),
         Command::Submit(submit::Kind::Bfs(args)) => submit::bfs(&args, call),
         Command::Jobs(args) => jobs::jobs(&args, call),
         Command::Show(args) => show::show(&args, call),
+        Command::Pause(args) => pause::pause(&args, call),
+        Command::Resume(args) => resume::resume(&args, call),
         Command::Cancel(args) => cancel::cancel(&args, call),
+        Command::Explain(args) => explain::explain(&args, call),
+        Command::Query(args) => query::query(&args, call),
+        Command::Verify(args) => verify::verify(&args, call),
+        Command::Gc(args) => gc::gc(&args, call),
         Command::Workers(args) => workers::workers(&args, call),
         Command::Puzzle(what) => puzzle::puzzle(&what, call),
         Command::Bench(args) => bench::bench(&args, call),
     }
 }
 
-/// Runs a command's conversation to its end.
-fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+/// For conversations beside other work.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| {
             Failure::other(format!("the asynchronous runtime does not start: {error}"))
-        })?;
+        })
+}
+
+/// Runs a command's conversation to its end.
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = runtime()?;
     let outcome = runtime.block_on(work);
     // A thread that still hangs in a system call must not keep a finished command waiting.
     runtime.shutdown_background();

@@ -1,5 +1,6 @@
 //! `run`: a whole cluster in this process - the coordinator and the worker that the daemons are - for one job.
 
+use super::resume::can_be_taken_up;
 use super::{Call, block_on};
 use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
@@ -11,7 +12,7 @@ use crate::render::{json, summary};
 use crate::report::{self, Asked, BfsReport};
 use crate::run_folder::RunFolder;
 use crate::signals::Signals;
-use crate::{data_dir, memory, stores};
+use crate::{data_dir, memory, offline, stores};
 use antipode_coordinator::Coordinator;
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::ids::JobId;
@@ -36,7 +37,7 @@ pub struct Args {
     #[command(flatten)]
     job: JobArgs,
     #[command(flatten)]
-    compute: ComputeArgs,
+    how: HowArgs,
 
     /// Where the store is kept [default: the per-user data directory, or ./antipode-data]
     #[arg(long, value_name = "DIR")]
@@ -46,64 +47,124 @@ pub struct Args {
     #[arg(long)]
     fresh: bool,
 
-    /// Save what is needed to go on this often, e.g. 500ms, 10s, 5m [default: so that it costs below 10 % of the time]
-    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
-    checkpoint_every: Option<Duration>,
-
     /// Print one JSON object (docs/schema/bfs.schema.json); levels go to stderr
     #[arg(long)]
     json: bool,
 }
 
+/// How this process computes: flags of `run` and of `resume` for a stored run.
+#[derive(Debug, Clone, clap::Args)]
+pub struct HowArgs {
+    #[command(flatten)]
+    pub compute: ComputeArgs,
+
+    /// Save what is needed to go on this often, e.g. 500ms, 10s, 5m [default: so that it costs below 10 % of the time]
+    #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
+    checkpoint_every: Option<Duration>,
+
+    /// A task that ended this process so often, while nothing else ran, is set aside [default: 5]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    crash_limit: Option<u32>,
+}
+
+/// How the answer is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    pub json: bool,
+    /// At most so many antipodes; `None`: all that the job lists.
+    pub antipodes: Option<u32>,
+}
+
 /// `run bfs PUZZLE`.
 pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let spec = args.job.spec(args.job.puzzle.load()?);
-    let kernel = args.compute.kernel()?;
+    // Refused before anything else is done.
+    args.how.compute.kernel()?;
+    let wanted = Wanted {
+        json: args.json,
+        antipodes: Some(args.job.antipodes),
+    };
     let data = data_dir::resolve(args.data.as_deref())?;
     let folder = RunFolder::of(&data, &spec);
     if !args.json {
         print_warnings(&spec);
     }
-    let (space, start) = match stored(&folder, &spec)? {
+    match stored(&folder, &spec)? {
         Stored::Answer(answer) if !args.fresh => {
             eprintln!("stored answer, in {}", folder.path().display());
             let progress = Progress::new(&answer.definition.space, spec.depth, args.json);
-            return print(args, call, &answer, true, progress);
+            print(wanted, call, &answer, true, progress)
         }
-        Stored::Unfinished(job) if !args.fresh => {
-            (job.definition.space.clone(), Start::GoOn(job.job))
-        }
+        Stored::Unfinished(job) if !args.fresh => go_on(&folder, &job, &args.how, wanted, call),
         found => {
             let fresh = args.fresh || matches!(found, Stored::TooLittle);
-            let space = space::build(&spec.puzzle, &spec.layout)?;
-            (
-                space.clone(),
-                Start::Submit {
-                    space: Box::new(space),
-                    fresh,
-                },
-            )
+            submit(&folder, spec, fresh, &args.how, wanted, call)
         }
+    }
+}
+
+/// Takes up a job of a run's folder where it stopped.
+pub fn go_on(
+    folder: &RunFolder,
+    job: &JobStatus,
+    how: &HowArgs,
+    wanted: Wanted,
+    call: &Call,
+) -> Result<(), Failure> {
+    if let Some(gone) = offline::all_is_gone(folder, job.job)? {
+        return Err(Failure::other(format!(
+            "job {} of {} cannot go on: {gone}",
+            job.job,
+            folder.path().display()
+        )));
+    }
+    let work = Work {
+        spec: job.definition.spec.clone(),
+        start: Start::GoOn(job.job),
+        kernel: how.compute.kernel()?,
     };
-    let have = Have {
-        memory_bytes: args.compute.memory_bytes(),
-        disk_bytes: data_dir::free_bytes(&data),
-    };
-    fit::refuse_if_too_large(&spec, &space, kernel, &have)?;
-    data_dir::create(&data)?;
-    eprintln!("store: {}", folder.path().display());
-    let progress = Progress::new(&space, spec.depth, args.json);
-    block_on(run(
-        args,
-        call,
-        Work {
-            spec,
-            start,
-            kernel,
+    begin(folder, work, &job.definition.space, how, wanted, call)
+}
+
+/// Computes a question from the beginning.
+pub fn submit(
+    folder: &RunFolder,
+    spec: BfsSpec,
+    fresh: bool,
+    how: &HowArgs,
+    wanted: Wanted,
+    call: &Call,
+) -> Result<(), Failure> {
+    let space = space::build(&spec.puzzle, &spec.layout)?;
+    let work = Work {
+        spec,
+        start: Start::Submit {
+            space: Box::new(space.clone()),
+            fresh,
         },
-        &folder,
-        progress,
-    ))
+        kernel: how.compute.kernel()?,
+    };
+    begin(folder, work, &space, how, wanted, call)
+}
+
+fn begin(
+    folder: &RunFolder,
+    work: Work,
+    space: &SpaceDef,
+    how: &HowArgs,
+    wanted: Wanted,
+    call: &Call,
+) -> Result<(), Failure> {
+    let data = folder.path();
+    let have = Have {
+        memory_bytes: how.compute.memory_bytes(),
+        disk_bytes: data_dir::free_bytes(data),
+    };
+    fit::refuse_if_too_large(&work.spec, space, work.kernel, &have)?;
+    data_dir::create(data)?;
+    eprintln!("store: {}", data.display());
+    let progress = Progress::new(space, work.spec.depth, wanted.json);
+    block_on(run(how, wanted, call, work, folder, progress))
 }
 
 /// What the cluster is to do.
@@ -123,16 +184,20 @@ enum Start {
 }
 
 async fn run(
-    args: &Args,
+    how: &HowArgs,
+    wanted: Wanted,
     call: &Call,
     work: Work,
     folder: &RunFolder,
     mut progress: Progress,
 ) -> Result<(), Failure> {
-    let config = antipode_coordinator::Config {
-        checkpoint_every: args.checkpoint_every,
-        ..antipode_coordinator::Config::new(folder.coordinator())
-    };
+    let mut config = antipode_coordinator::Config::new(folder.coordinator());
+    config.checkpoint_every = how.checkpoint_every;
+    config.crash_limit = how.crash_limit.unwrap_or(config.crash_limit);
+    if !folder.worker().join("worker").exists() {
+        // The worker that the store remembers will not come.
+        config.lease = Duration::from_secs(1);
+    }
     let keep = work.spec.keep;
     let (coordinator, client, job) = match work.start {
         Start::GoOn(job) => {
@@ -145,6 +210,11 @@ async fn run(
             let prepare = move |spec| antipode_coordinator::prepare_with(spec, (*space).clone());
             let coordinator = Coordinator::open_with(config, Arc::new(prepare)).await?;
             let client = coordinator.client();
+            // What is begun anew must not wait for what it replaces.
+            let old = client.jobs().await?;
+            for job in old.iter().filter(|job| !report::is_ended(&job.state)) {
+                client.cancel(job.job).await?;
+            }
             let submission = Submission {
                 key: new_key(),
                 spec: work.spec,
@@ -154,16 +224,16 @@ async fn run(
             (coordinator, client, job)
         }
     };
-    if client.show(job).await?.state == JobState::Paused {
+    if can_be_taken_up(&client.show(job).await?.state) {
         client.resume(job, false).await?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let mut worker = tokio::spawn(antipode_worker::run(
         antipode_worker::Config {
             data: folder.worker(),
-            name: "run".into(),
-            threads: args.compute.threads() as usize,
-            memory_bytes: args.compute.memory_bytes(),
+            name: offline::RUN_WORKER.into(),
+            threads: how.compute.threads() as usize,
+            memory_bytes: how.compute.memory_bytes(),
             listen: None,
             advertise: None,
             insecure: false,
@@ -183,15 +253,15 @@ async fn run(
     let result = tokio::select! {
         followed = follow(&client, job, &mut progress) => followed.and_then(|status| {
             over = matches!(status.state, JobState::Finished | JobState::Failed { .. } | JobState::Cancelled);
-            outcome(&status)?;
-            print(args, call, &status, false, progress)
+            outcome(&status).map_err(|failure| how_to_go_on(failure, &status, call))?;
+            print(wanted, call, &status, false, progress)
         }),
         signal = signals.next() => {
             progress.finish();
             signals.next_one_kills();
             eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
             match client.pause(job).await {
-                Ok(status) if status.state == JobState::Finished => print(args, call, &status, false, progress),
+                Ok(status) if status.state == JobState::Finished => print(wanted, call, &status, false, progress),
                 Ok(status) => Err(interrupted(&status, signal, folder, call)),
                 Err(error) => Err(error.into()),
             }
@@ -213,6 +283,17 @@ async fn run(
     }
     coordinator.close().await;
     result
+}
+
+/// A job that rests unfinished is taken up by the same command.
+fn how_to_go_on(failure: Failure, status: &JobStatus, call: &Call) -> Failure {
+    match failure {
+        Failure::Other(text) if can_be_taken_up(&status.state) => Failure::Other(format!(
+            "{text}; to try again, give the same command again:\n  {}",
+            call.command.replace(" --fresh", "")
+        )),
+        other => other,
+    }
 }
 
 /// Says where the job stands, and how to go on.
@@ -270,7 +351,7 @@ fn is_enough(job: &JobStatus, spec: &BfsSpec) -> bool {
 }
 
 fn print(
-    args: &Args,
+    wanted: Wanted,
     call: &Call,
     status: &JobStatus,
     cached: bool,
@@ -281,9 +362,9 @@ fn print(
         elapsed: Some(call.started.elapsed()),
         cached,
         own_peak_bytes: (!cached).then(memory::own_peak_bytes),
-        antipodes: Some(args.job.antipodes),
+        antipodes: wanted.antipodes,
     };
-    if args.json {
+    if wanted.json {
         return json::print(&BfsReport::new(status, &asked)?);
     }
     progress.show(status)?;

@@ -71,7 +71,7 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
             })
             .await?;
         let mut status = client.show(submitted.job).await?;
-        if submitted.existing && status.state == JobState::Paused {
+        if submitted.existing && super::resume::can_be_taken_up(&status.state) {
             status = client.resume(submitted.job, false).await?;
         }
         if !args.wait {

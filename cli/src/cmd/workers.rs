@@ -31,6 +31,10 @@ struct WorkerRow {
     memory_bytes: u64,
     /// Tasks it computes now, as job/level/shard.
     running: Vec<String>,
+    /// What keeps it from getting tasks, e.g. `draining` or `disk full`.
+    condition: Option<String>,
+    /// Where it keeps its frontiers.
+    disk_free_bytes: Option<u64>,
     tasks_done: u64,
     last_seen: String,
     worker_version: String,
@@ -54,6 +58,8 @@ pub fn workers(args: &Args, call: &Call) -> Result<(), Failure> {
             threads: worker.threads,
             memory_bytes: worker.memory_bytes,
             running: worker.running,
+            condition: Some(worker.condition).filter(|condition| !condition.is_empty()),
+            disk_free_bytes: worker.disk_free_bytes,
             tasks_done: worker.tasks_done,
             last_seen: date(worker.last_seen),
             worker_version: worker.version,
@@ -73,13 +79,15 @@ pub fn workers(args: &Args, call: &Call) -> Result<(), Failure> {
             vec![
                 row.worker,
                 row.name,
-                if row.connected {
-                    "connected".into()
-                } else {
-                    format!("gone since {}", row.last_seen)
+                match (row.connected, row.condition) {
+                    (true, None) => "connected".into(),
+                    (true, Some(condition)) => condition,
+                    (false, Some(condition)) => format!("{condition}, {}", row.last_seen),
+                    (false, None) => format!("gone since {}", row.last_seen),
                 },
                 row.threads.to_string(),
                 memory::show(row.memory_bytes),
+                row.disk_free_bytes.map_or("?".into(), memory::show),
                 row.running.len().to_string(),
                 row.tasks_done.to_string(),
                 row.worker_version,
@@ -88,7 +96,15 @@ pub fn workers(args: &Args, call: &Call) -> Result<(), Failure> {
         .collect();
     table::print(
         &[
-            "WORKER", "NAME", "STATE", ">THREADS", ">MEMORY", ">RUNNING", ">DONE", "VERSION",
+            "WORKER",
+            "NAME",
+            "STATE",
+            ">THREADS",
+            ">MEMORY",
+            ">FREE DISK",
+            ">RUNNING",
+            ">DONE",
+            "VERSION",
         ],
         cells,
     )

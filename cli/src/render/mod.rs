@@ -18,6 +18,16 @@ pub fn line(text: &str) -> Result<(), Failure> {
         })
 }
 
+/// Prints many lines on stdout at once.
+pub fn lines(texts: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let mut all = String::new();
+    for text in texts {
+        all.push_str(&text);
+        all.push('\n');
+    }
+    line(all.trim_end_matches('\n'))
+}
+
 /// `3,674,160`.
 pub fn grouped(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

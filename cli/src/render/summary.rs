@@ -113,6 +113,27 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
             format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
         );
     }
+    if report.stored_bytes.sum > 0 {
+        let places = report.stored_bytes.places.iter();
+        let places: Vec<String> = places
+            .map(|place| format!("{} {}", place.name, memory::show(place.bytes)))
+            .collect();
+        let rest = match (report.keep, report.state) {
+            ("frontiers", "finished") => "kept for `antipode query`",
+            ("frontiers", _) => "to be kept",
+            (_, "finished" | "failed" | "cancelled") => "`antipode gc` drops it",
+            _ => "only the result will be kept",
+        };
+        let at = if places.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", places.join(", "))
+        };
+        say(
+            "on disk",
+            format!("{}{at}; {rest}", memory::show(report.stored_bytes.sum)),
+        );
+    }
     for warning in &report.warnings {
         say("warning", warning.clone());
     }

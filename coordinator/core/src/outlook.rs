@@ -2,7 +2,7 @@
 //! before they resume.
 
 use crate::artifact::Artifact;
-use crate::event::Now;
+use crate::event::{ConnectionId, Now, Registration};
 use crate::plan::bfs::{Bfs, Lack};
 use crate::record::Phase;
 use crate::state::Coordinator;
@@ -31,6 +31,18 @@ pub struct LevelOutlook {
 }
 
 impl Coordinator {
+    /// Takes in what a worker would bring, without giving it anything to do: for a look at a store that
+    /// nobody works on. Whoever has called this must not call [`Coordinator::step`].
+    pub fn suppose(&mut self, now: Now, worker: Option<Registration>) {
+        let mut unsent = Vec::new();
+        if let Some(registration) = worker {
+            self.register(now, ConnectionId(0), registration, &mut unsent);
+        }
+        for job in self.jobs.values_mut() {
+            job.bfs.settle();
+        }
+    }
+
     /// `None` where there is no such job.
     pub fn outlook(&self, now: Now, id: JobId) -> Option<Outlook> {
         let job = self.jobs.get(&id)?;

@@ -166,7 +166,7 @@ impl Subject<'_> {
 }
 
 /// All positions of a small set, else `samples` random ones.
-fn sample(set: &Frontier, samples: u32, rng: &mut SplitMix) -> Vec<u32> {
+pub(crate) fn sample(set: &Frontier, samples: u32, rng: &mut SplitMix) -> Vec<u32> {
     if set.count() <= u64::from(samples) {
         return set.positions();
     }

@@ -136,7 +136,7 @@ impl Frontier {
     }
 
     /// Calls `visit` with every position, ascending.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(u32)) {
+    pub fn for_each(&self, mut visit: impl FnMut(u32)) {
         match &self.body {
             Body::Empty | Body::Keys(_) => {}
             Body::Sparse(v) => v.iter().copied().for_each(visit),

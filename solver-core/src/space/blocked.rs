@@ -1,6 +1,6 @@
 //! Chain and product spaces behind the engine: digit tables for speed, a slow index as their check.
 
-use super::{Direction, Index, Space};
+use super::{Direction, Index, PlantedFault, Space};
 use crate::bfs::block::Blocks;
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
@@ -214,6 +214,10 @@ impl Space for Blocked {
     fn numbering(&self, _shard: ShardId) -> Option<Numbering> {
         let (group, used) = self.blocks.tables.group();
         Numbering::new(self.blocks.geometry(), group, used)
+    }
+
+    fn plant(&mut self, fault: PlantedFault) -> bool {
+        self.plant_fault(fault)
     }
 
     fn mirror(&self, shard: ShardId, position: u32) -> Option<(ShardId, u32)> {

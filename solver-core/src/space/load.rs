@@ -60,7 +60,7 @@ fn chain(
     let mut roots = Vec::new();
     for (k, part) in index.def.parts.iter().enumerate() {
         for root in &part.roots {
-            let place = index.rank(root);
+            let place = index.rank(root.images());
             let (s, p) = place.ok_or_else(|| damaged("a root is not in the group"))?;
             roots.push((ShardId(k as u32 * shards + s), p));
         }

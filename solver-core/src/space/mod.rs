@@ -4,16 +4,20 @@ mod blocked;
 mod body;
 mod build;
 mod chain;
+pub(crate) mod fault;
 mod load;
 mod orbit;
 mod product;
 mod radix;
-mod sparse;
+pub(crate) mod slow;
+pub(crate) mod sparse;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use build::build;
+#[doc(hidden)]
+pub use fault::PlantedFault;
 pub(crate) use load::load;
 
 pub(crate) use crate::bfs::block::Direction;
@@ -143,6 +147,9 @@ pub(crate) trait Space: Send + Sync {
     fn mirror(&self, _shard: ShardId, _position: u32) -> Option<(ShardId, u32)> {
         None
     }
+
+    /// Makes a table wrong, for tests of verification; false where it is too small for that.
+    fn plant(&mut self, fault: PlantedFault) -> bool;
 
     /// Beyond this a level without an index is refused.
     fn limit_memory(&self, _bytes: u64) {}

@@ -238,13 +238,13 @@ fn coordinates_of(
 
 impl ProductDef {
     /// Lengths of the digits before the row.
-    fn lengths(&self) -> Vec<u64> {
+    pub fn lengths(&self) -> Vec<u64> {
         let digits = &self.coordinates[..self.coordinates.len() - 1];
         digits.iter().map(|c| c.values as u64).collect()
     }
 
     /// Values of the row.
-    fn row_values(&self) -> usize {
+    pub fn row_values(&self) -> usize {
         self.coordinates[self.coordinates.len() - 1].values
     }
 

@@ -5,7 +5,8 @@
 //! labellings. A hash of the key decides the shard and nothing else; equality is equality of keys.
 //! Duplicates go by sorting, seen states by merging with the two (directed: all) levels before.
 
-use super::{Direction, LayoutOptions, Space, SpaceError};
+use super::fault::two;
+use super::{Direction, LayoutOptions, PlantedFault, Space, SpaceError};
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
 use crate::distance::Numbering;
 use crate::group::rng::{SplitMix, mix};
@@ -58,7 +59,7 @@ pub(crate) fn build(
 }
 
 impl SparseDef {
-    fn words(&self) -> usize {
+    pub fn words(&self) -> usize {
         (self.positions.len() * self.bits as usize)
             .div_ceil(64)
             .max(1)
@@ -158,8 +159,7 @@ impl Sparse {
     }
 
     fn shard_of(&self, key: &[u64]) -> u32 {
-        let hash = key.iter().fold(0x5eed, |h, &w| mix(h ^ w));
-        ((u128::from(hash) * u128::from(self.def.shards)) >> 64) as u32
+        home(key, self.def.shards)
     }
 
     fn labelling(&self, key: &[u64]) -> State {
@@ -241,7 +241,25 @@ impl Sparse {
     }
 }
 
-fn keys(f: &Frontier) -> &[u64] {
+/// The shard of a key.
+pub(crate) fn home(key: &[u64], shards: u32) -> u32 {
+    let hash = key.iter().fold(0x5eed, |h, &w| mix(h ^ w));
+    ((u128::from(hash) * u128::from(shards)) >> 64) as u32
+}
+
+/// Digest of a set of keys of so many words each; a sum over the keys.
+pub(crate) fn digest_of_keys(keys: &[u64], width: usize) -> Digest {
+    keys.chunks_exact(width)
+        .fold(Digest::default(), |sum, key| {
+            let (a, b) = key.iter().fold((1u64, 2u64), |(a, b), &w| {
+                (mix(a ^ w), mix(b ^ w.rotate_left(32)))
+            });
+            sum.plus(Digest(u128::from(a) << 64 | u128::from(b)))
+        })
+}
+
+/// The sorted keys of a set.
+pub(crate) fn keys(f: &Frontier) -> &[u64] {
     match &f.body {
         Body::Keys(v) => v,
         _ => &[],
@@ -394,14 +412,7 @@ impl Space for Sparse {
     }
 
     fn digest(&self, _shard: ShardId, frontier: &Frontier) -> Digest {
-        keys(frontier)
-            .chunks_exact(self.def.words())
-            .fold(Digest::default(), |sum, key| {
-                let (a, b) = key.iter().fold((1u64, 2u64), |(a, b), &w| {
-                    (mix(a ^ w), mix(b ^ w.rotate_left(32)))
-                });
-                sum.plus(Digest(u128::from(a) << 64 | u128::from(b)))
-            })
+        digest_of_keys(keys(frontier), self.def.words())
     }
 
     fn table_bytes(&self) -> u64 {
@@ -433,6 +444,36 @@ impl Space for Sparse {
 
     fn root_places(&self) -> Vec<(ShardId, u32)> {
         Vec::new()
+    }
+
+    fn plant(&mut self, fault: PlantedFault) -> bool {
+        let places = self.def.positions.len();
+        match fault {
+            PlantedFault::Entry(seed) => {
+                let mut rng = SplitMix(seed);
+                let m = rng.below(self.local.len());
+                let Some((a, b)) = two(&mut rng, places, &[]) else {
+                    return false;
+                };
+                self.local[m].swap(a, b);
+            }
+            PlantedFault::Renamed(seed) => {
+                let Some((a, b)) = two(&mut SplitMix(seed), places, &[]) else {
+                    return false;
+                };
+                for local in &mut self.local {
+                    local.swap(a, b);
+                    for from in local.iter_mut() {
+                        *from = match usize::from(*from) {
+                            k if k == a => b as u16,
+                            k if k == b => a as u16,
+                            _ => *from,
+                        };
+                    }
+                }
+            }
+        }
+        true
     }
 
     fn numbering(&self, _shard: ShardId) -> Option<Numbering> {

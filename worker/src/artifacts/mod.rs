@@ -14,6 +14,7 @@ mod budget;
 mod content;
 mod disk;
 pub mod fetch;
+mod overlay;
 mod packed;
 mod record;
 mod serve;
@@ -25,6 +26,7 @@ pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use record::STORE_FORMAT;
 pub use serve::Server;
+pub(crate) use store::{Head, JobStore};
 pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;
@@ -40,7 +42,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Head, JobStore};
 use tokio::sync::mpsc;
 
 /// Artifacts that are gone, and why.

@@ -10,6 +10,7 @@
 //!   is set aside (renamed) and a new one is begun: to the worker that is a lost disk.
 
 use super::content::Content;
+use super::overlay::Overlay;
 use super::packed::Packed;
 use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
 use crate::disk_room::{is_out_of_room, says_no_room};
@@ -73,6 +74,9 @@ impl Head {
     }
 }
 
+/// A store, and what it holds.
+pub type LookedAt = (JobStore, Vec<(ArtifactName, Head)>);
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Meta {
     job: u64,
@@ -105,7 +109,9 @@ pub enum StoreError {
 
 #[derive(Debug)]
 pub struct JobStore {
-    folder: Folder,
+    path: PathBuf,
+    /// `None`: somebody only looks; what is on disk is not changed.
+    lock: Option<Folder>,
     job: JobId,
     fingerprint: String,
     hash: u64,
@@ -131,7 +137,8 @@ impl JobStore {
         let folder = lock(&folder_of(data, job))?;
         let is_new = !folder.path().join(FILE).exists();
         let store = JobStore {
-            folder,
+            path: folder.path().into(),
+            lock: Some(folder),
             job,
             fingerprint: fingerprint.into(),
             hash: fingerprint_hash(fingerprint),
@@ -162,18 +169,15 @@ impl JobStore {
     }
 
     /// The store that is in `folder`, and what it holds. `None`: there is nothing of use.
-    #[allow(clippy::type_complexity)]
-    pub fn open(
-        data: &Path,
-        job: JobId,
-    ) -> Result<Option<(JobStore, Vec<(ArtifactName, Head)>)>, StoreError> {
+    pub fn open(data: &Path, job: JobId) -> Result<Option<LookedAt>, StoreError> {
         let path = folder_of(data, job);
         let folder = lock(&path)?;
         if !path.join(FILE).exists() {
             return Ok(None);
         }
         let mut store = JobStore {
-            folder,
+            path,
+            lock: Some(folder),
             job,
             fingerprint: String::new(),
             hash: 0,
@@ -203,6 +207,31 @@ impl JobStore {
                 Ok(None)
             }
         }
+    }
+
+    /// The store of a job and what it holds, for somebody who only looks: nothing on disk is changed, not
+    /// even a lock. What `write` would do stays in memory. `None`: there is no store.
+    pub fn look(data: &Path, job: JobId) -> Result<Option<LookedAt>, StoreError> {
+        let path = folder_of(data, job);
+        if !path.join(FILE).exists() {
+            return Ok(None);
+        }
+        let mut store = JobStore {
+            path,
+            lock: None,
+            job,
+            fingerprint: String::new(),
+            hash: 0,
+            database: RwLock::new(None),
+            unsynced_bytes: AtomicU64::new(0),
+        };
+        let Some(meta) = store.meta()? else {
+            return Ok(None);
+        };
+        store.hash = fingerprint_hash(&meta.fingerprint);
+        store.fingerprint = meta.fingerprint;
+        let heads = store.heads()?;
+        Ok(Some((store, heads)))
     }
 
     pub fn fingerprint(&self) -> &str {
@@ -280,13 +309,13 @@ impl JobStore {
 
     /// Deletes the folder with everything in it.
     pub fn destroy(self) {
-        let path = self.folder.path().to_path_buf();
+        let path = self.path.clone();
         drop(self);
         remove_folder(&path);
     }
 
     fn file(&self) -> PathBuf {
-        self.folder.path().join(FILE)
+        self.path.join(FILE)
     }
 
     fn meta(&self) -> Result<Option<Meta>, StoreError> {
@@ -461,7 +490,7 @@ impl JobStore {
         // What a full disk does to an open database is not always called by its name.
         match no_room {
             Some(reason) => Err(Fault::NoRoom(reason)),
-            None if is_out_of_room(self.folder.path()) => Err(Fault::NoRoom(fault.text())),
+            None if is_out_of_room(&self.path) => Err(Fault::NoRoom(fault.text())),
             None => Err(fault),
         }
     }
@@ -477,11 +506,12 @@ impl JobStore {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() {
-            *slot = Some(
-                Database::builder()
-                    .set_cache_size(CACHE_BYTES)
-                    .create(self.file())?,
-            );
+            let mut builder = Database::builder();
+            builder.set_cache_size(CACHE_BYTES);
+            *slot = Some(match self.lock {
+                Some(_) => builder.create(self.file())?,
+                None => builder.create_with_backend(Overlay::open(&self.file())?)?,
+            });
         }
         drop(slot);
         Ok(self.database.read().unwrap_or_else(PoisonError::into_inner))
@@ -501,7 +531,7 @@ impl JobStore {
     fn set_aside(&self) {
         self.close();
         let file = self.file();
-        if let Err(error) = std::fs::rename(&file, self.folder.path().join(SET_ASIDE)) {
+        if let Err(error) = std::fs::rename(&file, self.path.join(SET_ASIDE)) {
             tracing::warn!(%error, path = %file.display(), "cannot set a damaged store aside; it is removed");
             let _ = std::fs::remove_file(&file);
         }

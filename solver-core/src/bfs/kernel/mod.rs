@@ -8,6 +8,7 @@
 
 mod avx2;
 mod avx512;
+mod fault;
 mod gather;
 pub(crate) mod pages;
 mod portable;

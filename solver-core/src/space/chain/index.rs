@@ -2,7 +2,7 @@
 //! the tables that the kernels use. Certificates rest on it.
 
 use super::ChainDef;
-use super::key::{KeyMap, key, key_fits};
+use super::key::{KeyMap, inverse_key, key, key_fits};
 use crate::perm::Perm;
 use crate::space::{SpaceError, radix};
 
@@ -13,6 +13,8 @@ pub(crate) struct ChainIndex {
     pub(super) inverses: Vec<Vec<Perm>>,
     /// Position -> value of every point digit, or `u32::MAX`.
     pub(super) places: Vec<Vec<u32>>,
+    /// Lengths of the digits before the superblock.
+    lengths: Vec<u64>,
     /// Key of an element of H -> (coset, word, leaf).
     pub(super) tail: KeyMap<(u32, u32, u32)>,
 }
@@ -53,6 +55,9 @@ impl ChainIndex {
             return Err(damaged("cosets, words or leaf have an impossible size"));
         }
         radix::check(&def.lengths(), def.prefix, def.words.len() as u64)?;
+        if def.tail_base.iter().any(|&b| usize::from(b) >= def.degree) {
+            return Err(damaged("a base label is no position"));
+        }
         if !key_fits(def.degree, def.tail_base.len()) {
             return Err(damaged("the last stabiliser has too many base labels"));
         }
@@ -88,6 +93,7 @@ impl ChainIndex {
             .map(|d| d.transversal.iter().map(Perm::inverse).collect())
             .collect();
         Ok(ChainIndex {
+            lengths: def.lengths(),
             def,
             inverses,
             places,
@@ -95,59 +101,67 @@ impl ChainIndex {
         })
     }
 
-    /// Digits, word and leaf number of a group element; `None` if it is not in the group.
-    fn digits_of(&self, s: &Perm) -> Option<(Vec<u32>, u32, u32)> {
-        let mut s = s.clone();
-        let mut digits = Vec::with_capacity(self.def.points.len() + 1);
+    /// Shard (within a part) and position of a group element, given by its images; `None` for other lists.
+    pub fn rank(&self, images: &[u16]) -> Option<(u32, u32)> {
+        let degree = self.def.degree;
+        if images.len() != degree || images.iter().any(|&v| usize::from(v) >= degree) {
+            return None;
+        }
+        let mut s = images.to_vec();
+        let mut next = vec![0u16; degree];
+        let (mut shard, mut block) = (0u32, 0u32);
+        let mut count = |i: usize, value: u32| {
+            let number = if i < self.def.prefix {
+                &mut shard
+            } else {
+                &mut block
+            };
+            *number = *number * self.lengths[i] as u32 + value;
+        };
         for (i, digit) in self.def.points.iter().enumerate() {
-            let x = s.images().iter().position(|&v| v == digit.base)?;
+            let x = s.iter().position(|&v| v == digit.base)?;
             let k = self.places[i][x];
             if k == u32::MAX {
                 return None;
             }
-            digits.push(k);
+            count(i, k);
             if k != 0 {
-                s = s.then(&self.inverses[i][k as usize]);
+                let inverse = self.inverses[i][k as usize].images();
+                for (to, &from) in next.iter_mut().zip(inverse) {
+                    *to = s[usize::from(from)];
+                }
+                std::mem::swap(&mut s, &mut next);
             }
         }
-        let &(j, w, k) = self.tail.get(&key(&self.def.tail_base, &s))?;
-        let found = self.def.leaf[k as usize]
-            .then(&self.def.words[w as usize])
-            .then(&self.def.cosets[j as usize]);
-        if found != s {
+        for (i, &v) in (0u16..).zip(&s) {
+            next[usize::from(v)] = i;
+        }
+        let &(j, w, k) = self.tail.get(&inverse_key(&self.def.tail_base, &next))?;
+        let (leaf, word, coset) = (
+            &self.def.leaf[k as usize],
+            &self.def.words[w as usize],
+            self.def.cosets[j as usize].images(),
+        );
+        let is_product = |(&v, &c): (&u16, &u16)| usize::from(v) == leaf.at(word.at(c.into()));
+        if !s.iter().zip(coset).all(is_product) {
             return None;
         }
         if self.def.cosets.len() > 1 {
-            digits.push(j);
+            count(self.def.points.len(), j);
         }
-        Some((digits, w, k))
-    }
-
-    /// Shard (within a part) and position of a group element.
-    pub fn rank(&self, s: &Perm) -> Option<(u32, u32)> {
-        let (digits, w, k) = self.digits_of(s)?;
-        let lengths = self.def.lengths();
-        let shard = radix::number(&lengths[..self.def.prefix], &digits);
-        let block = radix::number(&lengths[self.def.prefix..], &digits[self.def.prefix..]);
         Some((shard, (block * self.def.words.len() as u32 + w) * 64 + k))
     }
 
     /// The group element at a position; `None` for unused positions.
     pub fn unrank(&self, shard: u32, position: u32) -> Option<Perm> {
-        let lengths = self.def.lengths();
         let (k, word) = (position % 64, position / 64);
-        let (w, block) = (
-            word % self.def.words.len() as u32,
-            word / self.def.words.len() as u32,
-        );
-        let digits = radix::digits(&lengths, self.def.prefix, shard, block)?;
-        let mut s = self
-            .def
-            .leaf
-            .get(k as usize)?
-            .then(&self.def.words[w as usize]);
+        let words = self.def.words.len() as u32;
+        let (w, block) = (word % words, word / words);
+        let digits = radix::digits(&self.lengths, self.def.prefix, shard, block)?;
+        let word = &self.def.words[w as usize];
+        let mut s = self.def.leaf.get(k as usize)?.then(word);
         if self.def.cosets.len() > 1 {
-            s = s.then(&self.def.cosets[digits[lengths.len() - 1] as usize]);
+            s = s.then(&self.def.cosets[digits[self.def.points.len()] as usize]);
         }
         for (digit, &x) in self.def.points.iter().zip(&digits).rev() {
             if x != 0 {

@@ -17,6 +17,13 @@ pub(super) fn key(base: &[u16], s: &Perm) -> Key {
     })
 }
 
+/// The same from inverse images.
+pub(super) fn inverse_key(base: &[u16], inverse: &[u16]) -> Key {
+    base.iter().fold(0, |key, &b| {
+        key * inverse.len() as u128 + u128::from(inverse[usize::from(b)])
+    })
+}
+
 /// The same of the product `a * b`, from inverse images.
 pub(super) fn product_key(base: &[u16], inverse_a: &[u16], inverse_b: &[u16]) -> Key {
     base.iter().fold(0, |key, &l| {

@@ -146,8 +146,7 @@ impl Index for ChainParts {
     }
 
     fn rank(&self, near: ShardId, element: &[u16]) -> Option<(ShardId, u32)> {
-        let element = Perm::from_images(element).ok()?;
-        let (shard, position) = self.index.rank(&element)?;
+        let (shard, position) = self.index.rank(element)?;
         Some((
             ShardId(near.0 / self.shards * self.shards + shard),
             position,
@@ -163,7 +162,7 @@ impl Index for ChainParts {
         let mut out = Vec::new();
         for k in 0..self.lookups.len() {
             for g in self.elements_of_state(k, state) {
-                if let Some((shard, position)) = self.index.rank(&g) {
+                if let Some((shard, position)) = self.index.rank(g.images()) {
                     out.push((ShardId(k as u32 * self.shards + shard), position));
                 }
             }
@@ -177,7 +176,7 @@ impl Index for ChainParts {
             return None;
         }
         let element = self.index.unrank(shard.0 % self.shards, position)?;
-        let (to, at) = self.index.rank(&element.inverse())?;
+        let (to, at) = self.index.rank(element.inverse().images())?;
         Some((ShardId(shard.0 / self.shards * self.shards + to), at))
     }
 }

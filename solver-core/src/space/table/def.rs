@@ -8,7 +8,7 @@ use crate::space::{LayoutOptions, SpaceError};
 use serde::{Deserialize, Serialize};
 
 /// Words of a superblock: 4096 states.
-pub(super) const BLOCK_WORDS: u32 = 64;
+pub(crate) const BLOCK_WORDS: u32 = 64;
 pub(super) const BLOCK_STATES: u64 = BLOCK_WORDS as u64 * 64;
 /// Orbits that must be listed may not be longer.
 pub(crate) const LIST_MAX: u64 = 40_000_000;

@@ -23,8 +23,8 @@ impl Table {
     ) -> Frontier {
         let total: u64 = sources.iter().map(|(_, f)| f.count()).sum();
         if total == 0 {
-            Frontier::empty(self.def.geometry(shard.0))
-        } else if total * PUSH_SHARE < self.def.states {
+            Frontier::empty(self.index.def.geometry(shard.0))
+        } else if total * PUSH_SHARE < self.index.def.states {
             self.push(direction, shard, sources, own, seen)
         } else {
             self.pull(direction, shard, sources, own, seen)
@@ -40,20 +40,20 @@ impl Table {
         own: &Frontier,
         seen: &Frontier,
     ) -> Frontier {
-        let geometry = self.def.geometry(shard.0);
-        let per_shard = self.shard_states();
+        let geometry = self.index.def.geometry(shard.0);
+        let per_shard = self.index.shard_states();
         let bits: Vec<(ShardId, Bits<'_>)> = sources
             .iter()
             .map(|&(s, f)| (s, self.buffers.bits(f)))
             .collect();
-        let mut by_shard: Vec<Option<&[u64]>> = vec![None; self.def.shards as usize];
+        let mut by_shard: Vec<Option<&[u64]>> = vec![None; self.index.def.shards as usize];
         for (s, bits) in &bits {
             by_shard[s.0 as usize] = bits.get().map(|(words, _)| words);
         }
         let single = if let [one] = by_shard[..] { one } else { None };
         let (own, seen) = (self.buffers.bits(own), self.buffers.bits(seen));
         let word_at = |bits: &Bits<'_>, w: usize| bits.get().map_or(0, |(words, _)| words[w]);
-        let first = self.number(shard, 0);
+        let first = self.index.number(shard, 0);
         let mut out = self
             .buffers
             .take(geometry.blocks as usize * geometry.words as usize);
@@ -105,13 +105,13 @@ impl Table {
         own: &Frontier,
         seen: &Frontier,
     ) -> Frontier {
-        let geometry = self.def.geometry(shard.0);
+        let geometry = self.index.def.geometry(shard.0);
         let mut positions: Vec<u32> = Vec::new();
         for (s, f) in sources {
             f.for_each(|p| {
-                let number = self.number(*s, p) as usize;
+                let number = self.index.number(*s, p) as usize;
                 for table in self.tables(direction) {
-                    let (to, at) = self.place(table[number]);
+                    let (to, at) = self.index.place(table[number]);
                     if to == shard && !own.contains(at) && !seen.contains(at) {
                         positions.push(at);
                     }

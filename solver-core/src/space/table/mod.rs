@@ -6,6 +6,8 @@
 //! travel.
 
 mod def;
+mod fault;
+mod index;
 mod level;
 mod moves;
 mod multinomial;
@@ -13,8 +15,9 @@ mod numbering;
 mod two_labels;
 
 pub(crate) use def::{LIST_MAX, TableDef, build};
+pub(crate) use index::TableIndex;
 
-use super::{Direction, Index, Space, SpaceError};
+use super::{Direction, Index, PlantedFault, Space, SpaceError};
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
 use crate::bfs::digest;
@@ -25,14 +28,12 @@ use crate::distance::Numbering;
 use crate::perm::Perm;
 use crate::puzzle::State;
 use crate::terms::{Certificate, Digest, EngineError, Expanded, Level, Seen, ShardId};
-use def::{BLOCK_STATES, BLOCK_WORDS};
+pub(crate) use def::BLOCK_WORDS;
 use moves::MoveTable;
-use numbering::Ranker;
 
 /// A loaded table space.
 pub(crate) struct Table {
-    def: TableDef,
-    ranker: Ranker,
+    index: TableIndex,
     moves: Vec<Perm>,
     directed: bool,
     /// `forward[m][i]`, `backward[m][i]`: the number of state `i` moved by `m` or its inverse.
@@ -45,21 +46,11 @@ pub(crate) struct Table {
 
 /// Makes the ranks and tables again and compares them with the definition.
 pub(crate) fn load(def: TableDef, moves: Vec<Perm>, directed: bool) -> Result<Table, SpaceError> {
-    if def.roots.is_empty()
-        || def.shards == 0
-        || def.roots.iter().any(|r| r.len() != def.degree)
-        || moves.iter().any(|m| m.len() != def.degree)
-    {
-        return Err(SpaceError::Damaged(
-            "another number of positions, or no shards".into(),
-        ));
-    }
-    let ranker = Ranker::new(&def, &moves)?;
-    let (forward, backward) = moves::tables(&ranker, def.states, &moves)?;
+    let index = TableIndex::new(def, &moves)?;
+    let (forward, backward) = moves::tables(&index.ranker, index.def.states, &moves)?;
     Ok(Table {
         keys: digest_keys(BLOCK_WORDS as usize),
-        def,
-        ranker,
+        index,
         moves,
         directed,
         forward,
@@ -69,26 +60,6 @@ pub(crate) fn load(def: TableDef, moves: Vec<Perm>, directed: bool) -> Result<Ta
 }
 
 impl Table {
-    fn shard_states(&self) -> u64 {
-        self.def.blocks_per_shard() * BLOCK_STATES
-    }
-
-    fn number(&self, shard: ShardId, position: u32) -> u32 {
-        (u64::from(shard.0) * self.shard_states()) as u32 + position
-    }
-
-    fn place(&self, number: u32) -> (ShardId, u32) {
-        let per_shard = self.shard_states();
-        (
-            ShardId((u64::from(number) / per_shard) as u32),
-            (u64::from(number) % per_shard) as u32,
-        )
-    }
-
-    fn first_block(&self, shard: ShardId) -> u64 {
-        u64::from(shard.0) * self.def.blocks_per_shard()
-    }
-
     fn tables(&self, direction: Direction) -> &[MoveTable] {
         match direction {
             Direction::Forward => &self.forward,
@@ -114,32 +85,6 @@ impl Table {
     }
 }
 
-impl Index for Table {
-    fn unrank(&self, shard: ShardId, position: u32) -> Option<Vec<u16>> {
-        let number = u64::from(shard.0) * self.shard_states() + u64::from(position);
-        (number < self.def.states).then(|| self.ranker.unrank(number as u32))
-    }
-
-    fn rank(&self, _near: ShardId, element: &[u16]) -> Option<(ShardId, u32)> {
-        self.ranker.rank(element).map(|number| self.place(number))
-    }
-
-    fn state(&self, _shard: ShardId, element: &[u16]) -> State {
-        element.into()
-    }
-
-    fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
-        if state.len() != self.def.degree {
-            return Vec::new();
-        }
-        self.ranker
-            .rank(state)
-            .map(|number| self.place(number))
-            .into_iter()
-            .collect()
-    }
-}
-
 impl Space for Table {
     fn kind(&self) -> &'static str {
         "table"
@@ -150,7 +95,7 @@ impl Space for Table {
     }
 
     fn shards(&self) -> u32 {
-        self.def.shards
+        self.index.def.shards
     }
 
     fn is_directed(&self) -> bool {
@@ -158,23 +103,16 @@ impl Space for Table {
     }
 
     fn geometry(&self, shard: ShardId) -> ShardGeometry {
-        self.def.geometry(shard.0)
+        self.index.def.geometry(shard.0)
     }
 
     fn sources(&self, _shard: ShardId) -> Vec<ShardId> {
-        (0..self.def.shards).map(ShardId).collect()
+        (0..self.index.def.shards).map(ShardId).collect()
     }
 
     fn roots(&self, shard: ShardId) -> Frontier {
-        let mut positions: Vec<u32> = self
-            .def
-            .roots
-            .iter()
-            .filter_map(|root| self.ranker.rank(root))
-            .map(|number| self.place(number))
-            .filter(|(s, _)| *s == shard)
-            .map(|(_, p)| p)
-            .collect();
+        let here = self.index.roots().filter(|(s, _)| *s == shard);
+        let mut positions: Vec<u32> = here.map(|(_, p)| p).collect();
         positions.sort_unstable();
         positions.dedup();
         self.buffers
@@ -190,7 +128,7 @@ impl Space for Table {
         seen: Seen,
         samples: u32,
     ) -> Result<Expanded, EngineError> {
-        for s in 0..self.def.shards {
+        for s in 0..self.index.def.shards {
             let (_, f) = super::input_of(level, shard, ShardId(s), sources)?;
             super::check_inputs(
                 level,
@@ -203,7 +141,7 @@ impl Space for Table {
         }
         super::check_inputs(level, shard, self.geometry(shard), &[], own, seen.set())?;
         let subject = certificate::Subject {
-            index: self,
+            index: &self.index,
             moves: &self.moves,
             level,
             shard,
@@ -230,7 +168,7 @@ impl Space for Table {
     }
 
     fn digest(&self, shard: ShardId, frontier: &Frontier) -> Digest {
-        digest::of(frontier, self.first_block(shard), &self.keys)
+        digest::of(frontier, self.index.first_block(shard), &self.keys)
     }
 
     fn table_bytes(&self) -> u64 {
@@ -240,7 +178,7 @@ impl Space for Table {
             } else {
                 0
             };
-        self.def.states * 4 * tables as u64 + self.ranker.bytes(self.def.degree)
+        self.index.def.states * 4 * tables as u64 + self.index.ranker.bytes(self.index.def.degree)
     }
 
     fn moves(&self) -> usize {
@@ -259,23 +197,27 @@ impl Space for Table {
         } else {
             &self.forward[generator]
         };
-        self.place(table[self.number(shard, position) as usize])
+        self.index
+            .place(table[self.index.number(shard, position) as usize])
     }
 
     fn state(&self, shard: ShardId, position: u32) -> Option<State> {
-        Index::unrank(self, shard, position).map(Into::into)
+        self.index.unrank(shard, position).map(Into::into)
     }
 
     fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
-        Index::places_of(self, state)
+        self.index.places_of(state)
     }
 
     fn root_places(&self) -> Vec<(ShardId, u32)> {
-        let ranks = self.def.roots.iter().filter_map(|r| self.ranker.rank(r));
-        ranks.map(|number| self.place(number)).collect()
+        self.index.roots().collect()
+    }
+
+    fn plant(&mut self, fault: PlantedFault) -> bool {
+        self.plant_fault(fault)
     }
 
     fn numbering(&self, shard: ShardId) -> Option<Numbering> {
-        Numbering::new(self.def.geometry(shard.0), 64, 64)
+        Numbering::new(self.index.def.geometry(shard.0), 64, 64)
     }
 }
