@@ -48,7 +48,10 @@ fn a_worker_that_crashes_is_started_again_and_a_signal_ends_both() {
     let user = User::new();
     let (_coordinator, _) = user.coordinator("coordinator");
     let (mut supervisor, mut child) = supervised(&user);
-    for signal in [rustix::process::Signal::KILL, rustix::process::Signal::ABORT] {
+    for signal in [
+        rustix::process::Signal::KILL,
+        rustix::process::Signal::ABORT,
+    ] {
         kill(child, signal);
         let line = supervisor.wait_for_line("supervisor: the worker");
         assert!(

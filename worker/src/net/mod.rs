@@ -174,10 +174,12 @@ impl From<StoreError> for StartError {
         match error {
             StoreError::Folder(error) => error.into(),
             StoreError::Full { path, reason } => StartError::DiskFull { path, reason },
-            StoreError::Newer { path, theirs } => StartError::NewerFormat {
+            StoreError::Newer {
+                path, theirs, ours, ..
+            } => StartError::NewerFormat {
                 path,
                 theirs: theirs.into(),
-                ours: crate::artifacts::STORE_FORMAT.into(),
+                ours: ours.into(),
             },
             other => StartError::Internal(other.to_string()),
         }
