@@ -31,7 +31,7 @@ mod stored;
 mod testing;
 
 pub use compute::{Compute, Loader};
-pub use config::{Config, DEFAULT_GRACE, Source};
+pub use config::{Config, DEFAULT_GRACE, DEFAULT_PATIENCE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
