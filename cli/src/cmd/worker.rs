@@ -16,8 +16,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where this worker's identity and frontiers are kept; one directory a worker
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", required = true)]
+    data: Option<PathBuf>,
 
     #[command(flatten)]
     coordinator: CoordinatorArgs,
@@ -49,7 +49,7 @@ pub struct Args {
 /// Runs until a signal, or until the coordinator ends it.
 pub fn worker(args: &Args) -> Result<(), Failure> {
     let kernel = args.compute.kernel()?;
-    let data = data_dir::resolve(Some(&args.data))?;
+    let data = data_dir::resolve(args.data.as_deref())?;
     let listen = match &args.listen {
         Some(text) => Some(address::check("--listen", text, args.coordinator.insecure)?),
         None => None,
