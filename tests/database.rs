@@ -186,16 +186,19 @@ fn what_a_cluster_keeps_is_asked_at_its_workers() {
 #[test]
 fn levels_are_made_again_and_agree() {
     let user = User::new();
-    for (puzzle, keep) in [
+    for (k, (puzzle, keep)) in [
         ("lrx:7", ""),
         ("lx:7", "--keep frontiers"),
         ("lrx:7", "--keep frontiers"),
         ("lrx:8 --root 0,0,0,0,1,1,1,1", ""),
         ("lrx:7 --depth 6", ""),
-    ] {
-        let report = user.json(&format!("run bfs {puzzle} {keep} --data store --json"));
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let report = user.json(&format!("run bfs {puzzle} {keep} --data d{k} --json"));
         let levels = report["counts"].as_array().expect("counts");
-        let verified = user.json("verify last --data store --all --json");
+        let verified = user.json(&format!("verify last --data d{k} --all --json"));
         common::fits("verify", &verified);
         assert_eq!(verified["agrees"], true, "{puzzle}");
         let found = verified["levels"].as_array().expect("levels");

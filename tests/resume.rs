@@ -10,16 +10,27 @@ use std::path::{Path, PathBuf};
 /// 362,880 states in 37 levels; every level waits for shard 0 of 9.
 const JOB: &str = "run bfs lrx:9 --shards 9 --json --checkpoint-every 50ms";
 
-/// A run that is killed after level `level`, when something is stored of it.
-fn killed(user: &User, data: &str, level: u32) {
+/// A run that is killed at work, some levels after its first checkpoint.
+fn killed(user: &User, data: &str) {
     let mut words: Vec<&str> = JOB.split(' ').collect();
     words.extend(["--data", data]);
     let mut command = user.command(words);
-    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=40");
+    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=120");
     let mut process = Process::of(command);
-    process.wait_for_level(level);
+    // Checkpoints begin once a second: two are over by then.
+    process.wait_for_level(22);
     process.signal("KILL");
     assert_eq!(process.finish().code, None, "it was killed");
+}
+
+/// The folders of the runs under `data`.
+fn runs(user: &User, data: &str) -> Vec<PathBuf> {
+    let runs = std::fs::read_dir(user.path(data).join("runs"));
+    runs.into_iter()
+        .flatten()
+        .flatten()
+        .map(|run| run.path())
+        .collect()
 }
 
 fn same_answer(one: &Value, two: &Value) {
@@ -37,8 +48,7 @@ fn same_answer(one: &Value, two: &Value) {
 
 /// The folder of the only run under `data`.
 fn folder(user: &User, data: &str) -> PathBuf {
-    let mut runs = std::fs::read_dir(user.path(data).join("runs")).expect("the runs");
-    runs.next().expect("a run").expect("its folder").path()
+    runs(user, data).pop().expect("a run")
 }
 
 /// Every file with its content.
@@ -59,14 +69,14 @@ fn snapshot(of: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn a_killed_run_says_what_it_would_keep_and_goes_on_to_the_same_answer() {
     let user = User::new();
     let quiet = user.json(&format!("{JOB} --data quiet"));
-    killed(&user, "store", 12);
+    killed(&user, "store");
     let worker = folder(&user, "store").join("worker");
     let before = snapshot(&worker);
     let outlook = user.json("resume last --dry-run --data store --json");
     common::fits("outlook", &outlook);
     assert_eq!(outlook["state"], "running", "{outlook}");
     let checkpoint = outlook["checkpoint"].as_u64().expect("a checkpoint");
-    assert!(checkpoint >= 10, "{outlook}");
+    assert!(checkpoint >= 5, "{outlook}");
     let levels = outlook["levels"].as_array().expect("levels");
     assert!(levels.len() as u64 >= checkpoint, "{outlook}");
     let kept: u64 = levels.iter().filter_map(|l| l["kept"].as_u64()).sum();
@@ -99,7 +109,7 @@ fn a_run_without_its_worker_folder_says_what_is_gone_and_begins_anew_only_when_t
     let user = User::new();
     let quiet = user.json(&format!("{JOB} --data quiet"));
     for (data, gone) in [("deleted", "worker"), ("emptied", "worker/jobs")] {
-        killed(&user, data, 8);
+        killed(&user, data);
         std::fs::remove_dir_all(folder(&user, data).join(gone)).expect("deleted");
         for command in [
             format!("{JOB} --data {data}"),
@@ -112,8 +122,8 @@ fn a_run_without_its_worker_folder_says_what_is_gone_and_begins_anew_only_when_t
             }
         }
         let outlook = user.json(&format!("resume last --dry-run --data {data} --json"));
-        assert_eq!(outlook["levels"][9]["kept"], Value::Null, "{outlook}");
-        let redone = &outlook["levels"][7]["redone"][0]["reason"];
+        let last = outlook["levels"].as_array().map_or(0, Vec::len) - 1;
+        let redone = &outlook["levels"][last]["redone"][0]["reason"];
         assert!(
             redone
                 .as_str()
@@ -132,7 +142,7 @@ fn a_run_without_its_worker_folder_says_what_is_gone_and_begins_anew_only_when_t
 fn what_can_be_dropped_is_said_before_it_is() {
     let user = User::new();
     user.json("run bfs lrx:6 --data store --json");
-    killed(&user, "store", 3);
+    killed(&user, "store");
     let jobs = user.json("jobs --data store --json");
     common::fits("jobs", &jobs);
     let name = |k: usize| jobs["jobs"][k]["job"].as_str().expect("a name").to_string();

@@ -90,8 +90,11 @@ impl Kept {
             let client = coordinator.connect().await;
             let client = client.map_err(stores::or_stored_runs)?;
             let job = crate::cmd::number(&client, job).await?;
-            let status = client.show(job).await?;
-            Ok::<_, Failure>((status, client.holdings(job).await?))
+            let mut status = client.show(job).await?;
+            let holdings = client.holdings(job).await?;
+            // A status comes without the index.
+            status.definition = Arc::clone(&holdings.definition);
+            Ok::<_, Failure>((status, holdings))
         })?;
         let inputs = holdings.artifacts.into_iter();
         Ok(Kept {

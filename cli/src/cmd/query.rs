@@ -30,7 +30,7 @@ pub struct Args {
     job: String,
 
     /// A state by its labels, e.g. "[0 1 3 2]"
-    #[arg(long, value_name = "LABELS", required_unless_present_any = ["word", "file"])]
+    #[arg(long, value_name = "LABELS")]
     state: Vec<String>,
 
     /// The state that a word makes of the root, e.g. "U F U'"
@@ -105,6 +105,11 @@ const WORTH_FETCHING: u64 = 4;
 /// Answers everything that is asked, in order.
 pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
     let kernel = args.compute.kernel()?;
+    if args.state.is_empty() && args.word.is_empty() && args.file.is_none() {
+        return Err(Failure::input(
+            "nothing is asked; add --state LABELS, --word WORD or --file FILE",
+        ));
+    }
     let file = args.file.as_deref().map(read).transpose()?;
     let kept = Kept::open(&args.job, args.data.as_deref(), &args.coordinator)?;
     let definition = Arc::clone(&kept.status.definition);

@@ -17,8 +17,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where this worker's identity and frontiers are kept; one directory a worker
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", required = true)]
+    data: Option<PathBuf>,
 
     #[command(flatten)]
     coordinator: CoordinatorArgs,
@@ -58,7 +58,7 @@ pub struct Args {
 pub fn worker(args: &Args) -> Result<(), Failure> {
     args.supervised.bind()?;
     let kernel = args.compute.kernel()?;
-    let data = data_dir::resolve(Some(&args.data))?;
+    let data = data_dir::resolve(args.data.as_deref())?;
     let listen = match &args.listen {
         Some(text) => Some(address::check("--listen", text, args.coordinator.insecure)?),
         None => None,
