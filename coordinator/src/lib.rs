@@ -12,9 +12,18 @@ mod config;
 mod disk;
 mod error;
 mod offline;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod medium;
+#[cfg(not(feature = "media"))]
+mod medium;
 mod prepare;
 mod rpc;
 mod run;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod store;
+#[cfg(not(feature = "media"))]
 mod store;
 mod view;
 mod watch;

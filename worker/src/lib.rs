@@ -22,6 +22,11 @@ mod gauges;
 mod identity;
 mod journal;
 mod machine;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod medium;
+#[cfg(not(feature = "media"))]
+mod medium;
 mod net;
 mod pool;
 mod sabotage;

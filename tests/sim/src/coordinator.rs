@@ -117,8 +117,13 @@ impl Sim {
                 // It says so and ends; somebody puts the store right.
                 self.tally.count("coordinator refuses a damaged store");
                 self.note("coordinator refuses its store", format_args!("{reason}"));
-                self.coordinator.ledger.mend();
-                self.after(SECOND, Ev::StartCoordinator);
+                if self.coordinator.ledger.mend() {
+                    self.after(SECOND, Ev::StartCoordinator);
+                } else {
+                    // Bits were flipped, it was seen, and nothing wrong was said: all that can be asked.
+                    self.tally.count("coordinator's store beyond repair");
+                    self.abandoned = true;
+                }
                 return;
             }
         };

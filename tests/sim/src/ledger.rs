@@ -20,8 +20,8 @@ pub trait Ledger: std::fmt::Debug {
     /// A bit of it is flipped while nobody has it open. True: it may have hit something.
     fn flip(&mut self, rng: &mut StdRng) -> bool;
 
-    /// What was flipped is put right, from a copy that somebody has.
-    fn mend(&mut self);
+    /// What was flipped is put right, as from a copy that somebody has. False: it is beyond that.
+    fn mend(&mut self) -> bool;
 
     fn set_full(&mut self, full: bool);
 
@@ -63,7 +63,9 @@ impl Ledger for ModelLedger {
         false
     }
 
-    fn mend(&mut self) {}
+    fn mend(&mut self) -> bool {
+        true
+    }
 
     fn set_full(&mut self, full: bool) {
         self.full = full;

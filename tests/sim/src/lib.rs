@@ -12,6 +12,8 @@ mod disk;
 mod faults;
 pub mod invariants;
 mod ledger;
+mod ledger_redb;
+mod medium;
 pub mod mutants;
 mod network;
 pub mod plan;
@@ -54,6 +56,9 @@ pub fn run(seed: u64, options: Options) -> Outcome {
         Err(format!("a panic: {}", text.unwrap_or_default()))
     });
     antipode_coordinator_core::mutants::set(None);
+    if options.backing == Backing::Redb {
+        medium::remove();
+    }
     Outcome {
         seed,
         verdict,

@@ -3,9 +3,11 @@
 use crate::client::{Client, Desk};
 use crate::clock::{Clock, MILLI, Micros, SECOND};
 use crate::coordinator::Server;
-use crate::disk::{Disk, ModelDisk};
+use crate::disk::{Disk, ModelDisk, RedbDisk};
 use crate::invariants::{self, Toys, Verdict, Watch};
-use crate::ledger::ModelLedger;
+use crate::ledger::{Ledger, ModelLedger};
+use crate::ledger_redb::RedbLedger;
+use crate::medium;
 use crate::mutants::{Mutant, SimMutant};
 use crate::network::{ConnId, Due, Network, Node, Way};
 use crate::plan::{Fault, Plan};
@@ -165,6 +167,8 @@ pub struct Sim {
     /// Steps of the core.
     pub steps: u64,
     pub is_calm: bool,
+    /// There is no store any more to go on from.
+    pub abandoned: bool,
     /// A worker was added because a job asked for it.
     pub has_helped: bool,
     /// How processes of workers end at present.
@@ -192,7 +196,10 @@ impl Sim {
             .map(|(k, c)| (c.record.definition.fingerprint.clone(), toy_of(k)))
             .collect();
         let coordinator = Server {
-            ledger: Box::new(ModelLedger::default()),
+            ledger: match options.backing {
+                Backing::Model => Box::new(ModelLedger::default()) as Box<dyn Ledger>,
+                Backing::Redb => Box::new(RedbLedger::new()),
+            },
             clock: plan.coordinator_clock,
             wall: 0,
             life: 0,
@@ -200,6 +207,9 @@ impl Sim {
             crash_at: None,
             full: false,
         };
+        if options.backing == Backing::Redb {
+            medium::install();
+        }
         let core_mutant = match options.mutant {
             Some(Mutant::Core(mutant)) => Some(mutant),
             _ => None,
@@ -222,6 +232,7 @@ impl Sim {
             trace: Trace::new(options.tracing),
             steps: 0,
             is_calm: false,
+            abandoned: false,
             has_helped: false,
             cause_of_death: Cause::Signal(9),
             poison: None,
@@ -295,7 +306,10 @@ impl Sim {
 
     pub fn new_disk(&mut self) -> Box<dyn Disk> {
         let verify = !self.is_mutant(SimMutant::AcceptWrongChecksum);
-        Box::new(ModelDisk::new(verify))
+        match self.options.backing {
+            Backing::Model => Box::new(ModelDisk::new(verify)),
+            Backing::Redb => Box::new(RedbDisk::new()),
+        }
     }
 
     pub fn is_mutant(&self, mutant: SimMutant) -> bool {
@@ -345,6 +359,9 @@ impl Sim {
             self.happen(ev);
             if let Some(wrong) = self.broken.take() {
                 return Err(wrong);
+            }
+            if self.abandoned {
+                return Ok(());
             }
             if self.is_calm && deadline == Micros::MAX {
                 deadline = self.now + LIVENESS;

@@ -116,6 +116,14 @@ fn whatever_fails_the_answer_is_the_same() {
     );
 }
 
+/// The same on the real stores.
+#[test]
+fn on_files_that_fail_the_answer_is_the_same() {
+    let seeds = number("ANTIPODE_SIM_REDB_SEEDS", 300);
+    let sum = run_all(number("ANTIPODE_SIM_FIRST", 0), seeds, Backing::Redb);
+    judge(&sum, Backing::Redb);
+}
+
 #[test]
 fn one_seed_gives_one_history() {
     let options = Options {

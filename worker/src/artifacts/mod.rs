@@ -25,7 +25,8 @@ pub use content::Content;
 pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
 pub use serve::Server;
-pub(crate) use store::{Head, JobStore};
+#[doc(hidden)]
+pub use store::{Head, JobStore, New};
 pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;

@@ -15,6 +15,7 @@ use super::packed::Packed;
 use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
 use crate::disk_room::{is_out_of_room, says_no_room};
 use crate::folder::{Folder, FolderError};
+use crate::medium;
 use antipode_ids::JobId;
 use antipode_proto::codec::{self, CodecError};
 use antipode_proto::killpoint;
@@ -552,7 +553,7 @@ impl JobStore {
             let mut builder = Database::builder();
             builder.set_cache_size(CACHE_BYTES);
             *slot = Some(match self.lock {
-                Some(_) => builder.create(self.file())?,
+                Some(_) => medium::create(&builder, &self.file())?,
                 None => builder.create_with_backend(Overlay::open(&self.file())?)?,
             });
         }

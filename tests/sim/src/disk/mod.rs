@@ -2,8 +2,10 @@
 //! synced survives, and all the rest may happen to it.
 
 mod model;
+mod redb;
 
 pub use model::ModelDisk;
+pub use redb::RedbDisk;
 
 use crate::toy::Set;
 use antipode_ids::JobId;
