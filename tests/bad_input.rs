@@ -246,6 +246,13 @@ fn a_coordinator_that_is_not_there_is_said_with_the_time_tried() {
         "workers",
         "show 1",
         "cancel 1",
+        "pause 1",
+        "resume 1",
+        "explain 1",
+        "query 1 --word L",
+        "verify 1",
+        "gc 1",
+        "worker drain w1",
         "submit bfs pocket",
         "worker --data w",
     ];
@@ -267,4 +274,38 @@ fn unknown_jobs_and_stores_are_refused() {
     user.run("show 99").is_refused(&["99", "antipode jobs"]);
     user.run("show everything").is_refused(&["everything"]);
     user.run("show last").is_refused(&["no job"]);
+    for verb in [
+        "pause",
+        "resume",
+        "resume --dry-run",
+        "explain",
+        "verify",
+        "query --word L",
+        "gc",
+    ] {
+        user.run(&format!("{verb} 99"))
+            .is_refused(&["99", "antipode jobs"]);
+    }
+    user.run("explain nobody").is_refused(&["nobody"]);
+    user.run("explain 1/two/3")
+        .is_refused(&["1/two/3", "JOB/LEVEL/SHARD"]);
+    user.run("worker drain nobody").is_refused(&["nobody"]);
+    user.run("gc").is_refused(&["--all-ended", "--data"]);
+    user.run("gc --unfinished").is_refused(&["JOB"]);
+}
+
+#[test]
+fn limits_of_a_coordinator_are_checked() {
+    let user = User::new();
+    for (flag, value) in [
+        ("--replicas", "-1"),
+        ("--crash-limit", "0"),
+        ("--disk-reserve", "some"),
+    ] {
+        user.run(&format!("coordinator --data c {flag} {value}"))
+            .is_refused(&[flag, value]);
+    }
+    user.run("run bfs pocket --crash-limit 0")
+        .is_refused(&["--crash-limit", "0"]);
+    assert_eq!(user.all_files(), Vec::<std::path::PathBuf>::new());
 }

@@ -2,29 +2,8 @@
 
 mod common;
 
-use common::{User, repository};
+use common::{User, fits, schema};
 use serde_json::Value;
-
-fn schema(name: &str) -> jsonschema::Validator {
-    let path = repository().join(format!("docs/schema/{name}.schema.json"));
-    let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let schema: Value =
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    jsonschema::draft202012::meta::validate(&schema)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    jsonschema::draft202012::new(&schema)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-#[track_caller]
-fn fits(name: &str, value: &Value) {
-    let errors: Vec<String> = schema(name)
-        .iter_errors(value)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{name}: {errors:#?}\n{value:#}");
-}
 
 #[test]
 fn a_schema_refuses_what_it_does_not_describe() {

@@ -216,6 +216,7 @@ fn what_was_streamed_from_disk_does_not_stay_there() {
     let stored: u64 = user
         .all_files()
         .iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "worker"))
         .filter_map(|path| path.metadata().ok())
         .filter(std::fs::Metadata::is_file)
         .map(|file| file.len())

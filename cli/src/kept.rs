@@ -7,18 +7,20 @@ use crate::exit::Failure;
 use crate::offline::Look;
 use crate::stores;
 use antipode_proto::client::Client;
-use antipode_proto::data::Fetcher;
+use antipode_proto::data::{Fetcher, MAX_POSITIONS, NO_STATE};
 use antipode_proto::message::{ArtifactKind, ArtifactName, Input};
 use antipode_proto::status::JobStatus;
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
-use antipode_solver_core::distance::PackedDistances;
+use antipode_solver_core::distance::{PackedDistances, Residues};
 use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::Keep;
+use antipode_worker::Stored;
 use antipode_worker::artifacts::unpack;
-use antipode_worker::{Stored, unpack_distances};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 /// Lengths and counts in front of an artifact's states.
 const HEADER_BYTES: u64 = 64;
@@ -88,8 +90,11 @@ impl Kept {
             let client = coordinator.connect().await;
             let client = client.map_err(stores::or_stored_runs)?;
             let job = crate::cmd::number(&client, job).await?;
-            let status = client.show(job).await?;
-            Ok::<_, Failure>((status, client.holdings(job).await?))
+            let mut status = client.show(job).await?;
+            let holdings = client.holdings(job).await?;
+            // A status comes without the index.
+            status.definition = Arc::clone(&holdings.definition);
+            Ok::<_, Failure>((status, holdings))
         })?;
         let inputs = holdings.artifacts.into_iter();
         Ok(Kept {
@@ -187,20 +192,40 @@ impl Kept {
         ))
     }
 
-    /// The packed distances of a shard.
+    /// The packed distances of a shard, and what is known of them.
     pub fn distances(
         &self,
         shard: ShardId,
         geometry: ShardGeometry,
-    ) -> Result<PackedDistances, String> {
+    ) -> Result<Arc<PackedDistances>, String> {
+        let input = self.packed(shard)?;
+        let read = || match &self.source {
+            Source::Disk { worker, .. } => {
+                let worker = worker.as_ref().ok_or("there is no worker's directory")?;
+                worker.distances(input.name)
+            }
+            Source::Workers { .. } => {
+                let limit = geometry.states / 5 + HEADER_BYTES;
+                let decode = |_, _: &str, bytes: &[u8]| {
+                    PackedDistances::decode(geometry, bytes).map_err(|error| error.to_string())
+                };
+                self.read(input, limit, decode).map(Arc::new)
+            }
+        };
+        let checked =
+            read().and_then(
+                |distances| match distances.numbering().geometry() == geometry {
+                    true => Ok(distances),
+                    false => Err("they are those of another index".into()),
+                },
+            );
+        checked.map_err(|why| format!("the distances of shard {shard} cannot be had: {why}"))
+    }
+
+    fn packed(&self, shard: ShardId) -> Result<&Input, String> {
         let mut all = self.all(ArtifactKind::Distances);
         let input = all.find(|input| input.name.shard == shard);
-        let input = input.ok_or_else(|| format!("the distances of shard {shard} are not kept"))?;
-        let limit = geometry.states / 5 + HEADER_BYTES;
-        self.read(input, limit, |_, encoding, bytes| {
-            unpack_distances(geometry, encoding, bytes)
-        })
-        .map_err(|why| format!("the distances of shard {shard} cannot be had: {why}"))
+        input.ok_or_else(|| format!("the distances of shard {shard} are not kept"))
     }
 
     /// The frontier of a level and shard; empty where it has no states.
@@ -253,4 +278,69 @@ impl Kept {
             }
         }
     }
+}
+
+/// Questions that are walked together, so that one call a step and shard serves all of them.
+const TOGETHER: usize = 4096;
+
+/// Packed distances that stay where they are: single values are asked at the workers that hold them.
+pub struct AtWorkers<'a>(pub &'a Kept);
+
+impl Residues for AtWorkers<'_> {
+    fn residues(&self, places: &[(ShardId, u32)], out: &mut Vec<u8>) -> Result<(), String> {
+        let Source::Workers { fetcher, runtime } = &self.0.source else {
+            return Err("the distances are not at workers".into());
+        };
+        let mut by_shard: BTreeMap<ShardId, Vec<usize>> = BTreeMap::new();
+        for (k, &(shard, _)) in places.iter().enumerate() {
+            by_shard.entry(shard).or_default().push(k);
+        }
+        let mut calls = Vec::new();
+        for (shard, asked) in by_shard {
+            let input = self.0.packed(shard)?;
+            for asked in asked.chunks(MAX_POSITIONS) {
+                let positions: Vec<u32> = asked.iter().map(|&k| places[k].1).collect();
+                let call = look_up(fetcher.clone(), input.clone(), positions);
+                let asked = asked.to_vec();
+                calls.push(async move { call.await.map(|values| (asked, values)) });
+            }
+        }
+        let begin = out.len();
+        out.resize(begin + places.len(), NO_STATE);
+        let answers = runtime.handle().block_on(async {
+            let mut running = JoinSet::new();
+            calls.into_iter().for_each(|call| _ = running.spawn(call));
+            running.join_all().await
+        });
+        for answer in answers {
+            let (asked, values) = answer?;
+            for (k, value) in asked.into_iter().zip(values) {
+                out[begin + k] = value;
+            }
+        }
+        match out[begin..].contains(&NO_STATE) {
+            false => Ok(()),
+            true => Err("the distances have no such position".into()),
+        }
+    }
+
+    fn together(&self) -> usize {
+        TOGETHER
+    }
+}
+
+/// The values from the first holder that has them.
+async fn look_up(fetcher: Fetcher, input: Input, positions: Vec<u32>) -> Result<Vec<u8>, String> {
+    let shard = input.name.shard;
+    let mut why = "no connected worker holds them".to_string();
+    for address in input.holders.iter().filter_map(|h| h.address.as_deref()) {
+        let values = fetcher.look_up(address, input.name, input.digest, &positions);
+        match values.await {
+            Ok(values) => return Ok(values),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(format!(
+        "the distances of shard {shard} cannot be asked: {why}"
+    ))
 }

@@ -60,7 +60,14 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
             Err(error) => return Err(error.into()),
         }
     }
-    jobs.sort_by_key(|job| (job.status.submitted_at, job.status.job));
+    // Within one second the folder says which came first.
+    jobs.sort_by_cached_key(|job| {
+        let folder = match &job.place {
+            Place::Run(folder) => folder.path().metadata().and_then(|about| about.modified()),
+            Place::Coordinator(_) | Place::Cluster => Ok(std::time::SystemTime::UNIX_EPOCH),
+        };
+        (job.status.submitted_at, folder.ok(), job.status.job)
+    });
     Ok(jobs)
 }
 

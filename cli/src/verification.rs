@@ -120,7 +120,7 @@ impl<'a> Verification<'a> {
                     return Ok(None);
                 }
                 let geometry = verification.verifier.geometry(shard);
-                kept.distances(shard, geometry).map(|d| Some(Arc::new(d)))
+                kept.distances(shard, geometry).map(Some)
             };
             let loaded: Result<Vec<_>, String> =
                 verification.shards().into_par_iter().map(load).collect();

@@ -233,6 +233,11 @@ pub fn explain(
             };
             let explained = state.explain_task(JobId(job), level, shard);
             let explained = explained.ok_or_else(|| {
+                if known.progress().phase.is_final() {
+                    return format!(
+                        "job {job} has ended, and nothing is known of level {level}, shard {shard}: where no frontiers are kept only the sums of the levels are"
+                    );
+                }
                 format!(
                     "job {job} has no level {level} of shard {shard}; it has {} shards and {} levels so far",
                     known.bfs().graph().shards(),

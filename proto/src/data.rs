@@ -17,6 +17,11 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status};
 use xxhash_rust::xxh3::xxh3_128;
 
+/// The value of a position at which there is no state.
+pub const NO_STATE: u8 = 255;
+/// Positions that may be asked for in one call.
+pub const MAX_POSITIONS: usize = 250_000;
+
 /// Bytes of an artifact in one message.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks are smaller; a message that claims more is refused unread.
@@ -56,11 +61,18 @@ pub enum FetchError {
 /// A future payload, or why there is none (said to the peer).
 pub type Opening = Pin<Box<dyn Future<Output = Result<Payload, String>> + Send>>;
 
+/// Future values, one a position, or why there are none (said to the peer).
+pub type LookingUp = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
+
 /// Where a serving worker finds its artifacts.
 pub trait ArtifactSource: Send + Sync + 'static {
     /// The artifact with this name and digest. `near`: the reader is on this machine, where bytes
     /// travel faster than they are compressed.
     fn open(&self, name: ArtifactName, digest: Digest, near: bool) -> Opening;
+
+    /// The distances modulo 3 at these positions of a shard, [`NO_STATE`] where there is none, from
+    /// the packed distances with this name and digest.
+    fn look_up(&self, name: ArtifactName, digest: Digest, positions: Vec<u32>) -> LookingUp;
 }
 
 /// Puts the server of the data plane over a source of artifacts; give it to
@@ -85,19 +97,10 @@ impl Data for Service {
         &self,
         request: Request<wire::FetchRequest>,
     ) -> Result<Response<ChunkStream>, Status> {
-        let theirs = caller_version(request.metadata());
-        if theirs != PROTOCOL_VERSION {
-            return Err(version_mismatch(theirs));
-        }
+        check_version(&request)?;
         let near = request.remote_addr().is_some_and(|a| a.ip().is_loopback());
         let request = request.into_inner();
-        let invalid =
-            |error: crate::convert::WireError| Status::invalid_argument(error.to_string());
-        let name = request
-            .name
-            .ok_or_else(|| Status::invalid_argument("FetchRequest.name: missing"))?;
-        let name = ArtifactName::try_from(name).map_err(invalid)?;
-        let digest = wire_digest("FetchRequest.digest", &request.digest).map_err(invalid)?;
+        let (name, digest) = named(request.name, &request.digest)?;
         let payload = self
             .source
             .open(name, digest, near)
@@ -107,6 +110,43 @@ impl Data for Service {
             tokio_stream::iter(chunks(payload)).map(Ok),
         )))
     }
+
+    async fn lookup(
+        &self,
+        request: Request<wire::LookupRequest>,
+    ) -> Result<Response<wire::LookupReply>, Status> {
+        check_version(&request)?;
+        let request = request.into_inner();
+        let (name, digest) = named(request.name, &request.digest)?;
+        let (positions, rest) = request.positions.as_chunks::<4>();
+        if !rest.is_empty() || positions.len() > MAX_POSITIONS {
+            return Err(Status::invalid_argument(format!(
+                "LookupRequest.positions: {} bytes are not at most {MAX_POSITIONS} positions of 4 bytes",
+                request.positions.len()
+            )));
+        }
+        let positions = positions.iter().map(|&p| u32::from_le_bytes(p)).collect();
+        let values = self.source.look_up(name, digest, positions).await;
+        let values = values.map_err(Status::not_found)?;
+        Ok(Response::new(wire::LookupReply { values }))
+    }
+}
+
+fn check_version<T>(request: &Request<T>) -> Result<(), Status> {
+    match caller_version(request.metadata()) {
+        PROTOCOL_VERSION => Ok(()),
+        theirs => Err(version_mismatch(theirs)),
+    }
+}
+
+/// Name and digest of a request.
+fn named(name: Option<wire::ArtifactRef>, digest: &[u8]) -> Result<(ArtifactName, Digest), Status> {
+    let invalid = |error: crate::convert::WireError| Status::invalid_argument(error.to_string());
+    let name = name.ok_or_else(|| Status::invalid_argument("name: missing"))?;
+    Ok((
+        ArtifactName::try_from(name).map_err(invalid)?,
+        wire_digest("digest", digest).map_err(invalid)?,
+    ))
 }
 
 /// The header with the first piece, then the other pieces, without copying.
@@ -213,6 +253,42 @@ impl Fetcher {
             encoding: header.encoding,
             bytes: bytes.into(),
         })
+    }
+
+    /// The distances modulo 3 at these positions of a shard, [`NO_STATE`] where there is no state, from the
+    /// worker that serves packed distances of this name and digest at `address`. One value a position, in
+    /// their order; at most [`MAX_POSITIONS`].
+    pub async fn look_up(
+        &self,
+        address: &str,
+        name: ArtifactName,
+        digest: Digest,
+        positions: &[u32],
+    ) -> Result<Vec<u8>, FetchError> {
+        let mut client = DataClient::new(self.channel(address)?)
+            .max_decoding_message_size(MAX_CHUNK_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_CHUNK_MESSAGE_BYTES);
+        let mut bytes = Vec::with_capacity(positions.len() * 4);
+        positions
+            .iter()
+            .for_each(|position| bytes.extend_from_slice(&position.to_le_bytes()));
+        let message = wire::LookupRequest {
+            name: Some(name.into()),
+            digest: digest.0.to_le_bytes().to_vec(),
+            positions: bytes,
+        };
+        let reply = client
+            .lookup(request(message))
+            .await
+            .map_err(|status| fetch_error(address, status))?;
+        let values = reply.into_inner().values;
+        if values.len() != positions.len() || values.iter().any(|&v| v > 2 && v != NO_STATE) {
+            return Err(FetchError::Damaged {
+                address: address.into(),
+                reason: format!("{} values for {} positions", values.len(), positions.len()),
+            });
+        }
+        Ok(values)
     }
 
     fn channel(&self, address: &str) -> Result<Channel, FetchError> {

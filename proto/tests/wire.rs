@@ -4,7 +4,9 @@ use antipode_proto::client::{ClientError, Submission};
 use antipode_proto::convert::{
     StatusReader, ToWorkerReader, client_error, error_status, to_worker_parts, without_definition,
 };
-use antipode_proto::data::{ArtifactSource, FetchError, Fetcher, Opening, Payload, data_server};
+use antipode_proto::data::{
+    ArtifactSource, FetchError, Fetcher, LookingUp, NO_STATE, Opening, Payload, data_server,
+};
 use antipode_proto::ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
 use antipode_proto::message::{
     ArtifactKind, ArtifactName, DiskUse, Ended, Failure, FromWorker, Held, Holder, Input, ToWorker,
@@ -453,6 +455,87 @@ impl ArtifactSource for OneArtifact {
                 Err("never had it".into())
             }
         })
+    }
+
+    fn look_up(&self, name: ArtifactName, digest: Digest, positions: Vec<u32>) -> LookingUp {
+        let known = digest == self.0.digest;
+        Box::pin(async move {
+            match name.level {
+                1 if known => Ok(positions
+                    .iter()
+                    .map(|&p| {
+                        if p == u32::MAX {
+                            NO_STATE
+                        } else {
+                            (p % 3) as u8
+                        }
+                    })
+                    .collect()),
+                2 => Ok(vec![9; positions.len()]),
+                3 => Ok(vec![]),
+                _ => Err("never had it".into()),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn distances_are_looked_up_in_order_and_what_cannot_be_is_refused() {
+    let payload = Payload {
+        digest: Digest(5),
+        count: 0,
+        encoding: String::new(),
+        bytes: vec![].into(),
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
+    let server = tonic::transport::Server::builder()
+        .add_service(data_server(Arc::new(OneArtifact(payload))))
+        .serve_with_incoming(incoming);
+    tokio::spawn(server);
+    let name = |level| ArtifactName {
+        job: JobId(1),
+        level,
+        shard: ShardId(0),
+        kind: ArtifactKind::Distances,
+    };
+    let fetcher = Fetcher::default();
+    let digest = Digest(5);
+    let ask = |level, digest, positions: Vec<u32>| {
+        let (fetcher, address) = (fetcher.clone(), address.clone());
+        async move {
+            fetcher
+                .look_up(&address, name(level), digest, &positions)
+                .await
+        }
+    };
+    assert_eq!(ask(1, digest, vec![]).await, Ok(vec![]));
+    let some = ask(1, digest, vec![5, u32::MAX, 3]).await;
+    assert_eq!(some, Ok(vec![2, NO_STATE, 0]));
+    let many: Vec<u32> = (0..antipode_proto::data::MAX_POSITIONS as u32).collect();
+    let values = ask(1, digest, many.clone()).await.unwrap();
+    assert!(
+        values
+            .iter()
+            .zip(&many)
+            .all(|(v, p)| u32::from(*v) == p % 3)
+    );
+    let too_many = (0..=antipode_proto::data::MAX_POSITIONS as u32).collect();
+    assert!(ask(1, digest, too_many).await.is_err());
+    for (level, digest) in [(1, Digest(6)), (4, digest)] {
+        let refused = ask(level, digest, vec![1]).await;
+        assert!(
+            matches!(refused, Err(FetchError::NotHeld { .. })),
+            "{refused:?}"
+        );
+    }
+    for level in [2, 3] {
+        let refused = ask(level, digest, vec![1]).await;
+        assert!(
+            matches!(refused, Err(FetchError::Damaged { .. })),
+            "{refused:?}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 //! instead of slept for. A process that a test has started ends with the test.
 #![allow(dead_code)] // Every test file uses its own part of this module.
 
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -318,6 +319,29 @@ pub fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
 /// The repository.
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A schema of `docs/schema`, checked itself.
+pub fn schema(name: &str) -> jsonschema::Validator {
+    let path = repository().join(format!("docs/schema/{name}.schema.json"));
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let schema: Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    jsonschema::draft202012::meta::validate(&schema)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    jsonschema::draft202012::new(&schema)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Asserts that an object is what its schema says.
+#[track_caller]
+pub fn fits(name: &str, value: &Value) {
+    let errors: Vec<String> = schema(name)
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{name}: {errors:#?}\n{value:#}");
 }
 
 /// Level counts of the pocket cube, quarter turns: `shared` vectors `pocketcube.json`.

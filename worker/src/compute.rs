@@ -2,6 +2,7 @@
 //! mathematics, so that the machinery can be tested with a toy graph.
 
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
+use antipode_solver_core::distance::{Numbering, PackedDistances};
 use antipode_solver_core::engine::{Digest, Engine, EngineError, Expanded, Level, Seen, ShardId};
 use antipode_solver_core::job::JobDefinition;
 use antipode_solver_core::puzzle::State;
@@ -32,6 +33,8 @@ pub trait Compute: Send + Sync + 'static {
         kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>>;
+    fn numbering(&self, shard: ShardId) -> Option<Numbering>;
+    fn distance_digest(&self, shard: ShardId, distances: &PackedDistances) -> Digest;
     fn table_bytes(&self) -> u64;
     fn expand_bytes(&self, shard: ShardId) -> u64;
 }
@@ -81,6 +84,12 @@ impl Compute for Engine {
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
         Engine::words(self, level, states, kept, memory_bytes)
+    }
+    fn numbering(&self, shard: ShardId) -> Option<Numbering> {
+        Engine::numbering(self, shard)
+    }
+    fn distance_digest(&self, shard: ShardId, distances: &PackedDistances) -> Digest {
+        Engine::distance_digest(self, shard, distances)
     }
     fn table_bytes(&self) -> u64 {
         Engine::table_bytes(self)

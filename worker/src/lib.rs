@@ -29,18 +29,19 @@ pub mod medium;
 mod medium;
 mod net;
 mod pool;
+mod sabotage;
 pub mod session;
 mod stored;
 #[cfg(test)]
 mod testing;
 
 pub use compute::{Compute, Loader};
-pub use config::{Config, DEFAULT_GRACE, Source};
+pub use config::{Config, DEFAULT_GRACE, DEFAULT_PATIENCE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
 pub use net::run;
-pub use stored::{Stored, unpack_distances};
+pub use stored::Stored;
 
 /// Deletes what a worker that has ended left of a job under its data directory.
 pub fn remove_job(data: &std::path::Path, job: antipode_ids::JobId) {

@@ -1,15 +1,14 @@
 //! What a worker that does not run has on its disk, for commands that look at it. Nothing there is changed.
 
 use crate::artifacts::{Content, Head, JobStore, Packed, stored_jobs};
-use crate::compute::Compute;
 use crate::error::StartError;
 use crate::identity::Identity;
 use antipode_ids::{Incarnation, JobId, WorkerId};
 use antipode_proto::message::{ArtifactName, Held};
-use antipode_solver_core::bfs::frontier::ShardGeometry;
 use antipode_solver_core::distance::PackedDistances;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A worker's data directory.
 #[derive(Debug)]
@@ -68,13 +67,16 @@ impl Stored {
             .collect()
     }
 
-    /// An artifact, every byte checked, unpacked with the job's engine.
+    /// Packed distances, every byte checked.
     ///
     /// # Errors
-    /// Why it cannot be had.
-    pub fn read(&self, engine: &dyn Compute, name: ArtifactName) -> Result<Content, String> {
+    /// Why they cannot be had.
+    pub fn distances(&self, name: ArtifactName) -> Result<Arc<PackedDistances>, String> {
         let (count, packed) = self.packed(name)?;
-        Content::unpack(engine, name, count, &packed.encoding, &packed.bytes)
+        match Content::unpack_stored(None, name, count, &packed)? {
+            Content::Distances(distances) => Ok(distances),
+            Content::Set(_) => Err("it is a set of states".into()),
+        }
     }
 
     /// Number of states and bytes of an artifact in its stored form.
@@ -90,28 +92,4 @@ impl Stored {
             Err(error) => Err(error.to_string()),
         }
     }
-}
-
-/// The packed distances of a shard behind the bytes of an artifact; nothing is trusted.
-///
-/// # Errors
-/// What does not fit.
-pub fn unpack_distances(
-    geometry: ShardGeometry,
-    encoding: &str,
-    bytes: &[u8],
-) -> Result<PackedDistances, String> {
-    let decode =
-        |bytes: &[u8]| PackedDistances::decode(geometry, bytes).map_err(|error| error.to_string());
-    if encoding != "lz4" {
-        return decode(bytes);
-    }
-    let limit = geometry.states / 5 + 64;
-    match lz4_flex::block::uncompressed_size(bytes) {
-        Ok((length, _)) if length as u64 <= limit => {}
-        Ok((length, _)) => return Err(format!("claims {length} bytes, more than {limit}")),
-        Err(error) => return Err(format!("not lz4: {error}")),
-    }
-    let plain = lz4_flex::block::decompress_size_prepended(bytes);
-    decode(&plain.map_err(|error| format!("not lz4: {error}"))?)
 }

@@ -26,7 +26,7 @@ pub struct WorkerArgs {
     what: Option<What>,
 
     #[command(flatten)]
-    daemon: Option<worker::Args>,
+    daemon: worker::Args,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -65,12 +65,9 @@ impl WorkerArgs {
     }
 
     pub fn run(&self, call: &Call) -> Result<(), Failure> {
-        match (&self.what, &self.daemon) {
-            (Some(What::Drain(args)), _) => block_on(drain(args, call)),
-            (None, Some(args)) => worker::worker(args),
-            (None, None) => Err(Failure::input(
-                "a worker needs a directory: `antipode worker --data DIR`",
-            )),
+        match &self.what {
+            Some(What::Drain(args)) => block_on(drain(args, call)),
+            None => worker::worker(&self.daemon),
         }
     }
 }

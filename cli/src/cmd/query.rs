@@ -4,7 +4,7 @@ use super::Call;
 use crate::compute_args::ComputeArgs;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
-use crate::kept::Kept;
+use crate::kept::{AtWorkers, Kept};
 use crate::memory;
 use crate::puzzle_arg::FILE_LIMIT_BYTES;
 use crate::questions::{self, Reader};
@@ -30,7 +30,7 @@ pub struct Args {
     job: String,
 
     /// A state by its labels, e.g. "[0 1 3 2]"
-    #[arg(long, value_name = "LABELS", required_unless_present_any = ["word", "file"])]
+    #[arg(long, value_name = "LABELS")]
     state: Vec<String>,
 
     /// The state that a word makes of the root, e.g. "U F U'"
@@ -64,7 +64,7 @@ pub struct Args {
 struct Report {
     job: String,
     puzzle: String,
-    /// What was asked: `distances` or `frontiers`.
+    /// What was asked: `distances`, `frontiers` or `workers`.
     source: &'static str,
     answers: Vec<AnswerReport>,
     seconds: Seconds,
@@ -89,15 +89,27 @@ struct AnswerReport {
 }
 
 /// Where the answers come from.
-enum Source {
+enum Source<'a> {
+    /// At the workers, which are asked for single values.
+    Workers(AtWorkers<'a>),
     Distances(Vec<Option<Arc<PackedDistances>>>),
     /// By level, then by shard.
     Frontiers(Vec<Vec<Arc<Frontier>>>),
 }
 
+/// A position and its value on the wire.
+const BYTES_A_VALUE: u64 = 5;
+/// All distances are fetched where single values would come to more than such a part of them.
+const WORTH_FETCHING: u64 = 4;
+
 /// Answers everything that is asked, in order.
 pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
     let kernel = args.compute.kernel()?;
+    if args.state.is_empty() && args.word.is_empty() && args.file.is_none() {
+        return Err(Failure::input(
+            "nothing is asked; add --state LABELS, --word WORD or --file FILE",
+        ));
+    }
     let file = args.file.as_deref().map(read).transpose()?;
     let kept = Kept::open(&args.job, args.data.as_deref(), &args.coordinator)?;
     let definition = Arc::clone(&kept.status.definition);
@@ -110,7 +122,7 @@ pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
     let begin = Instant::now();
     let (engine, source) = pool.install(|| -> Result<_, Failure> {
         let engine = Engine::load(puzzle, &definition.space, kernel)?;
-        let source = load(&kept, &engine, args.compute.memory_bytes())?;
+        let source = load(&kept, &engine, args.compute.memory_bytes(), asked.len())?;
         Ok((engine, source))
     })?;
     let loaded = begin.elapsed();
@@ -183,7 +195,12 @@ fn keeps(kept: &Kept) -> bool {
 }
 
 /// Brings all that may be asked into memory.
-fn load(kept: &Kept, engine: &Engine, memory_bytes: u64) -> Result<Source, Failure> {
+fn load<'a>(
+    kept: &'a Kept,
+    engine: &Engine,
+    memory_bytes: u64,
+    questions: usize,
+) -> Result<Source<'a>, Failure> {
     let shards = || (0..engine.shards()).map(ShardId);
     let packed = kept.has_distances();
     let need: u64 = if packed {
@@ -195,6 +212,16 @@ fn load(kept: &Kept, engine: &Engine, memory_bytes: u64) -> Result<Source, Failu
             .map(|i| engine.geometry(i.name.shard).memory_bytes(i.count))
             .sum()
     };
+    let far = kept.is_far();
+    if packed && far {
+        // Every step of a question asks for the values of all neighbours.
+        let moves = kept.status.definition.spec.puzzle.generators().len() as u64;
+        let steps = u64::from(kept.last()) + 1;
+        let moved = (questions as u64).saturating_mul(moves * steps * BYTES_A_VALUE);
+        if moved < need / WORTH_FETCHING || need + engine.table_bytes() > memory_bytes {
+            return Ok(Source::Workers(AtWorkers(kept)));
+        }
+    }
     let need = need + engine.table_bytes();
     if need > memory_bytes {
         return Err(Failure::input(format!(
@@ -204,7 +231,6 @@ fn load(kept: &Kept, engine: &Engine, memory_bytes: u64) -> Result<Source, Failu
             memory::show(memory_bytes)
         )));
     }
-    let far = kept.is_far();
     if packed {
         let one = |shard: ShardId| {
             let Some(input) = kept
@@ -217,7 +243,7 @@ fn load(kept: &Kept, engine: &Engine, memory_bytes: u64) -> Result<Source, Failu
             if far && engine.distance_digest(shard, &distances) != input.digest {
                 return Err(format!("the distances of shard {shard} came damaged"));
             }
-            Ok(Some(Arc::new(distances)))
+            Ok(Some(distances))
         };
         let shards: Vec<ShardId> = shards().collect();
         let loaded: Result<Vec<_>, String> = shards.into_par_iter().map(one).collect();
@@ -242,9 +268,10 @@ fn load(kept: &Kept, engine: &Engine, memory_bytes: u64) -> Result<Source, Failu
     Ok(Source::Frontiers(loaded.map_err(Failure::Other)?))
 }
 
-impl Source {
+impl Source<'_> {
     fn name(&self) -> &'static str {
         match self {
+            Source::Workers(_) => "workers",
             Source::Distances(_) => "distances",
             Source::Frontiers(_) => "frontiers",
         }
@@ -257,6 +284,7 @@ impl Source {
         questions: &[Question],
     ) -> Vec<Result<Answer, String>> {
         match self {
+            Source::Workers(workers) => engine.query(workers, last, questions),
             Source::Distances(distances) => engine.query(distances, last, questions),
             Source::Frontiers(levels) => {
                 let kept = |level: Level, shard: ShardId| {
@@ -275,7 +303,7 @@ fn rate(questions: usize, took: Duration) -> f64 {
     questions as f64 / took.as_secs_f64().max(1e-9)
 }
 
-fn say(source: &Source, loaded: Duration, took: Duration, questions: usize) {
+fn say(source: &Source<'_>, loaded: Duration, took: Duration, questions: usize) {
     eprintln!(
         "{} loaded in {}; {questions} questions in {}, {} a second",
         source.name(),
@@ -289,7 +317,7 @@ fn print(
     args: &Args,
     call: &Call,
     kept: &Kept,
-    source: &Source,
+    source: &Source<'_>,
     (loaded, took): (Duration, Duration),
     texts: &[&str],
     answers: &[Result<Answer, String>],

@@ -194,6 +194,10 @@ async fn run(
     let mut config = antipode_coordinator::Config::new(folder.coordinator());
     config.checkpoint_every = how.checkpoint_every;
     config.crash_limit = how.crash_limit.unwrap_or(config.crash_limit);
+    if !folder.worker().join("worker").exists() {
+        // The worker that the store remembers will not come.
+        config.lease = Duration::from_secs(1);
+    }
     let keep = work.spec.keep;
     let (coordinator, client, job) = match work.start {
         Start::GoOn(job) => {
@@ -206,6 +210,11 @@ async fn run(
             let prepare = move |spec| antipode_coordinator::prepare_with(spec, (*space).clone());
             let coordinator = Coordinator::open_with(config, Arc::new(prepare)).await?;
             let client = coordinator.client();
+            // What is begun anew must not wait for what it replaces.
+            let old = client.jobs().await?;
+            for job in old.iter().filter(|job| !report::is_ended(&job.state)) {
+                client.cancel(job.job).await?;
+            }
             let submission = Submission {
                 key: new_key(),
                 spec: work.spec,
@@ -229,6 +238,7 @@ async fn run(
             advertise: None,
             insecure: false,
             kernel: work.kernel,
+            patience: None,
             grace: antipode_worker::DEFAULT_GRACE,
             disk_reserve: None,
             coordinator: antipode_worker::Source::Link(coordinator.attach()),

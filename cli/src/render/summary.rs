@@ -113,7 +113,7 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
             format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
         );
     }
-    if report.stored_bytes.sum > 0 || report.keep == "frontiers" {
+    if report.stored_bytes.sum > 0 {
         let places = report.stored_bytes.places.iter();
         let places: Vec<String> = places
             .map(|place| format!("{} {}", place.name, memory::show(place.bytes)))

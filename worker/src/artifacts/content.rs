@@ -1,21 +1,35 @@
-//! What an artifact is, apart from its name: a set of states.
+//! What an artifact is, apart from its name: a set of states, or the packed distances of a shard.
+//!
+//! On the wire distances are `plain`, as [`PackedDistances::encode`] makes them. In a store their shape
+//! (blocks and words as u32, states as u64, little endian) lies in front, under the name `distances`:
+//! they are asked for when their job is over, and then there is no engine to know it.
 
 use super::{Packed, unpack};
 use crate::compute::Compute;
-use antipode_proto::message::ArtifactName;
-use antipode_solver_core::bfs::frontier::Frontier;
+use antipode_proto::message::{ArtifactKind, ArtifactName};
+use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
+use antipode_solver_core::distance::PackedDistances;
 use antipode_solver_core::engine::Digest;
 use std::sync::Arc;
+
+const PLAIN: &str = "plain";
+const STORED_DISTANCES: &str = "distances";
+const SHAPE_BYTES: usize = 16;
+/// States in a byte of packed distances, and what may lie around them.
+const STATES_PER_BYTE: u64 = 5;
+const AROUND_BYTES: u64 = 64;
 
 /// An artifact in memory; clones share it.
 #[derive(Debug, Clone)]
 pub enum Content {
     Set(Arc<Frontier>),
+    Distances(Arc<PackedDistances>),
 }
 
 impl Content {
-    /// The content of an artifact of `count` states behind `bytes`. Nothing is trusted, and no more is
-    /// allocated than so many states need; that it is the right content is said by [`Content::digest`].
+    /// The content of an artifact of `count` states behind bytes from another worker. Nothing is trusted,
+    /// and no more is allocated than so many states need; that it is the right content is said by
+    /// [`Content::digest`].
     pub fn unpack(
         engine: &dyn Compute,
         name: ArtifactName,
@@ -23,24 +37,83 @@ impl Content {
         encoding: &str,
         bytes: &[u8],
     ) -> Result<Content, String> {
-        unpack(engine.geometry(name.shard), count, encoding, bytes)
-            .map(|set| Content::Set(Arc::new(set)))
-            .map_err(|error| error.to_string())
+        let geometry = engine.geometry(name.shard);
+        match (name.kind, encoding) {
+            (ArtifactKind::Distances, PLAIN) => distances(geometry, count, bytes),
+            (ArtifactKind::Distances, other) => Err(format!("form '{other}' is not known")),
+            (ArtifactKind::Frontier | ArtifactKind::Visited, _) => {
+                unpack(geometry, count, encoding, bytes)
+                    .map(|set| Content::Set(Arc::new(set)))
+                    .map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// The same from a store. Distances need no engine.
+    pub fn unpack_stored(
+        engine: Option<&dyn Compute>,
+        name: ArtifactName,
+        count: u64,
+        packed: &Packed,
+    ) -> Result<Content, String> {
+        if packed.encoding == STORED_DISTANCES && name.kind == ArtifactKind::Distances {
+            let (geometry, bytes) = split_shape(&packed.bytes)?;
+            if engine.is_some_and(|engine| engine.geometry(name.shard) != geometry) {
+                return Err("the shape of its shard differs".into());
+            }
+            return distances(geometry, count, bytes);
+        }
+        let engine = engine.ok_or("its job is not open")?;
+        Content::unpack(engine, name, count, &packed.encoding, &packed.bytes)
+    }
+
+    /// As it lies in a store.
+    pub fn stored(&self) -> Packed {
+        let Content::Distances(distances) = self else {
+            return self.packed();
+        };
+        let geometry = distances.numbering().geometry();
+        let encoded = distances.encode();
+        let mut bytes = Vec::with_capacity(SHAPE_BYTES + encoded.len());
+        bytes.extend_from_slice(&geometry.blocks.to_le_bytes());
+        bytes.extend_from_slice(&geometry.words.to_le_bytes());
+        bytes.extend_from_slice(&geometry.states.to_le_bytes());
+        bytes.extend_from_slice(&encoded);
+        Packed {
+            encoding: STORED_DISTANCES.into(),
+            bytes,
+        }
+    }
+
+    /// As it is sent, from the form in which it is stored.
+    pub fn to_be_sent(mut packed: Packed) -> Packed {
+        if packed.encoding == STORED_DISTANCES {
+            packed.bytes.drain(..SHAPE_BYTES.min(packed.bytes.len()));
+            packed.encoding = PLAIN.into();
+        }
+        packed
     }
 
     /// More bytes than this no artifact of this name and count has in any form.
     pub fn limit_bytes(engine: &dyn Compute, name: ArtifactName, count: u64) -> u64 {
-        Packed::limit_bytes(engine.geometry(name.shard), count)
+        match name.kind {
+            ArtifactKind::Distances => count.div_ceil(STATES_PER_BYTE) + AROUND_BYTES,
+            _ => Packed::limit_bytes(engine.geometry(name.shard), count),
+        }
     }
 
     /// About how many bytes an artifact of this name and count takes in memory.
     pub fn estimated_bytes(engine: &dyn Compute, name: ArtifactName, count: u64) -> u64 {
-        engine.geometry(name.shard).memory_bytes(count)
+        match name.kind {
+            ArtifactKind::Distances => count.div_ceil(STATES_PER_BYTE),
+            _ => engine.geometry(name.shard).memory_bytes(count),
+        }
     }
 
     pub fn digest(&self, engine: &dyn Compute, name: ArtifactName) -> Digest {
         match self {
             Content::Set(set) => engine.digest(name.shard, set),
+            Content::Distances(distances) => engine.distance_digest(name.shard, distances),
         }
     }
 
@@ -48,6 +121,7 @@ impl Content {
     pub fn count(&self) -> u64 {
         match self {
             Content::Set(set) => set.count(),
+            Content::Distances(distances) => distances.numbering().states(),
         }
     }
 
@@ -55,6 +129,7 @@ impl Content {
     pub fn memory_bytes(&self) -> u64 {
         match self {
             Content::Set(set) => set.memory_bytes(),
+            Content::Distances(distances) => distances.memory_bytes(),
         }
     }
 
@@ -62,6 +137,10 @@ impl Content {
     pub fn plain(&self) -> Packed {
         match self {
             Content::Set(set) => Packed::plain(set),
+            Content::Distances(distances) => Packed {
+                encoding: PLAIN.into(),
+                bytes: distances.encode(),
+            },
         }
     }
 
@@ -69,6 +148,7 @@ impl Content {
     pub fn packed(&self) -> Packed {
         match self {
             Content::Set(set) => Packed::new(set),
+            Content::Distances(_) => self.plain(),
         }
     }
 
@@ -76,6 +156,7 @@ impl Content {
     pub fn set(&self) -> Option<&Arc<Frontier>> {
         match self {
             Content::Set(set) => Some(set),
+            Content::Distances(_) => None,
         }
     }
 
@@ -83,6 +164,7 @@ impl Content {
     pub(super) fn is_unused(&self) -> bool {
         match self {
             Content::Set(set) => Arc::strong_count(set) == 1,
+            Content::Distances(distances) => Arc::strong_count(distances) == 1,
         }
     }
 
@@ -90,6 +172,30 @@ impl Content {
     pub(super) fn is(&self, other: &Content) -> bool {
         match (self, other) {
             (Content::Set(one), Content::Set(two)) => Arc::ptr_eq(one, two),
+            (Content::Distances(one), Content::Distances(two)) => Arc::ptr_eq(one, two),
+            _ => false,
         }
     }
+}
+
+fn distances(geometry: ShardGeometry, count: u64, bytes: &[u8]) -> Result<Content, String> {
+    let distances = PackedDistances::decode(geometry, bytes).map_err(|error| error.to_string())?;
+    let found = distances.numbering().states();
+    if found != count {
+        return Err(format!("{found} states instead of {count}"));
+    }
+    Ok(Content::Distances(Arc::new(distances)))
+}
+
+fn split_shape(bytes: &[u8]) -> Result<(ShardGeometry, &[u8]), String> {
+    let (shape, rest) = bytes
+        .split_first_chunk::<SHAPE_BYTES>()
+        .ok_or("the shape of its shard is cut off")?;
+    let [a, b, c, d, e, f, g, h, states @ ..] = *shape;
+    let geometry = ShardGeometry {
+        blocks: u32::from_le_bytes([a, b, c, d]),
+        words: u32::from_le_bytes([e, f, g, h]),
+        states: u64::from_le_bytes(states),
+    };
+    Ok((geometry, rest))
 }

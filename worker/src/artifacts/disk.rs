@@ -23,8 +23,8 @@ struct NotHeld;
 impl Artifacts {
     pub(super) fn read(&self, name: ArtifactName) -> Option<Content> {
         let (head, packed) = self.read_packed(name)?;
-        let engine = self.engine(name.job)?;
-        match Content::unpack(&*engine, name, head.count, &packed.encoding, &packed.bytes) {
+        let engine = self.engine(name.job);
+        match Content::unpack_stored(engine.as_deref(), name, head.count, &packed) {
             Ok(content) => Some(content),
             Err(reason) => self.damaged(name, &reason),
         }

@@ -9,6 +9,7 @@ use antipode_ids::WorkerId;
 use antipode_proto::data::Fetcher;
 use antipode_proto::message::{ArtifactName, Failure, Input};
 use antipode_solver_core::bfs::frontier::Frontier;
+use antipode_solver_core::distance::PackedDistances;
 use antipode_solver_core::engine::Digest;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,8 @@ pub struct Inputs {
     pub frontiers: BTreeMap<ArtifactName, Arc<Frontier>>,
     /// Digests of the artifacts in `frontiers`.
     pub digests: BTreeMap<ArtifactName, Digest>,
+    /// What a task that packs has made of its inputs already, with its digest.
+    pub packed: Option<(Arc<PackedDistances>, Digest)>,
     /// Bytes that came from other workers for it.
     pub fetched_bytes: u64,
 }
@@ -104,7 +107,7 @@ impl Gatherer {
             let engine = engine.clone();
             underway.spawn(async move {
                 let (name, digest) = (input.name, input.digest);
-                this.one(engine, input)
+                this.one(engine, input, true)
                     .await
                     .map(|(content, bytes)| (name, digest, content, bytes))
             });
@@ -118,13 +121,28 @@ impl Gatherer {
         Ok(inputs)
     }
 
-    async fn one(&self, engine: Arc<dyn Compute>, input: Input) -> Result<(Content, u64), Failure> {
+    /// One input for a moment: it is not kept in memory beyond what the caller does with it. With the
+    /// bytes that came from other workers.
+    pub async fn borrow(
+        &self,
+        engine: Arc<dyn Compute>,
+        input: Input,
+    ) -> Result<(Content, u64), Failure> {
+        self.one(engine, input, false).await
+    }
+
+    async fn one(
+        &self,
+        engine: Arc<dyn Compute>,
+        input: Input,
+        keep: bool,
+    ) -> Result<(Content, u64), Failure> {
         let turn = {
             let mut underway = self.underway.lock().unwrap_or_else(PoisonError::into_inner);
             underway.entry(input.name).or_default().clone()
         };
         let guard = turn.lock().await;
-        let found = self.one_undisturbed(engine, &input).await;
+        let found = self.one_undisturbed(engine, &input, keep).await;
         drop(guard);
         let mut underway = self.underway.lock().unwrap_or_else(PoisonError::into_inner);
         // Two: the map's and ours; nobody else waits.
@@ -138,13 +156,18 @@ impl Gatherer {
         &self,
         engine: Arc<dyn Compute>,
         input: &Input,
+        keep: bool,
     ) -> Result<(Content, u64), Failure> {
         let name = input.name;
         match self.artifacts.place(name, input.digest) {
             Place::Memory(content) => return Ok((content, 0)),
             Place::Disk => {
                 let artifacts = self.artifacts.clone();
-                let loaded = self.beside.run(move || artifacts.load(name)).await;
+                let loaded = self.beside.run(move || match keep {
+                    true => artifacts.load(name),
+                    false => artifacts.read(name),
+                });
+                let loaded = loaded.await;
                 if let Ok(Some(content)) = loaded {
                     return Ok((content, 0));
                 }
@@ -166,8 +189,10 @@ impl Gatherer {
             };
             match found {
                 Ok((content, bytes)) => {
-                    self.artifacts
-                        .insert_fetched(name, content.clone(), input.digest);
+                    if keep {
+                        self.artifacts
+                            .insert_fetched(name, content.clone(), input.digest);
+                    }
                     Gauges::add(&self.gauges.fetched_bytes, bytes);
                     return Ok((content, bytes));
                 }

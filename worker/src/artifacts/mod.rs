@@ -24,7 +24,6 @@ pub use budget::{Need, Wanted};
 pub use content::Content;
 pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
-pub use record::STORE_FORMAT;
 pub use serve::Server;
 #[doc(hidden)]
 pub use store::{Head, JobStore, New};
@@ -50,6 +49,8 @@ use tokio::sync::mpsc;
 pub struct Loss {
     pub names: Vec<ArtifactName>,
     pub reason: String,
+    /// They may have been wrong: whatever was made of them may be too.
+    pub retracted: bool,
 }
 
 /// Where an artifact is.
@@ -122,7 +123,10 @@ impl Artifacts {
         };
         for job in store::stored_jobs(data) {
             let Some((store, heads)) = JobStore::open(data, job)? else {
-                store::remove_folder(&store::folder_of(data, job));
+                // What was set aside stays until the job is over: a person may want it.
+                if !store::has_set_aside(data, job) {
+                    store::remove_folder(&store::folder_of(data, job));
+                }
                 continue;
             };
             let fingerprint = store.fingerprint().to_string();
@@ -175,8 +179,12 @@ impl Artifacts {
         if foreign {
             let names = shelf.names_of(job);
             let old = shelf.remove_job(job);
-            let reason = "stored for another definition of the job (the fingerprint differs)";
-            self.lose(names, reason);
+            let theirs = old.as_ref().map_or("", |old| &old.fingerprint);
+            let reason = format!(
+                "{}: stored for another definition of the job (fingerprint {theirs} instead of {fingerprint})",
+                store::folder_of(&self.data, job).display()
+            );
+            self.lose(names, &reason);
             drop(shelf);
             destroy(&self.data, job, old);
             shelf = self.shelf();
@@ -233,10 +241,26 @@ impl Artifacts {
 
     /// The answer to a task whose artifacts are all held here.
     pub fn known(&self, job: JobId, task: &Task) -> Option<TaskOutput> {
-        let Task::Expand { level, shard } = *task else {
-            return None;
-        };
         let shelf = self.shelf();
+        let (level, shard) = match *task {
+            Task::Expand { level, shard } => (level, shard),
+            Task::Pack { last, shard } => {
+                shelf.jobs.get(&job)?.engine.as_ref()?;
+                let name = ArtifactName {
+                    job,
+                    level: last,
+                    shard,
+                    kind: ArtifactKind::Distances,
+                };
+                let item = shelf.items.get(&name)?;
+                let known = !item.fetched && item.disk == Disk::Durable;
+                return known.then_some(TaskOutput::Packed {
+                    count: item.count,
+                    digest: item.digest,
+                });
+            }
+            _ => return None,
+        };
         let directed = shelf.jobs.get(&job)?.engine.as_ref()?.is_directed();
         let name = |kind| ArtifactName {
             job,
@@ -314,8 +338,26 @@ impl Artifacts {
             let _ = self.losses.send(Loss {
                 names,
                 reason: reason.into(),
+                retracted: false,
             });
         }
+    }
+
+    /// Takes back what was announced, because it may be wrong: forgets it, here and on disk, and has the
+    /// coordinator told, so that it is made again elsewhere. Names that are not held are told too: they
+    /// may have been before.
+    pub fn retract(&self, names: Vec<ArtifactName>, reason: &str) {
+        if names.is_empty() {
+            return;
+        }
+        tracing::error!(count = names.len(), first = ?names[0], reason, "artifacts are taken back");
+        self.release(&names);
+        // Nobody listens only while the worker ends.
+        let _ = self.losses.send(Loss {
+            names,
+            reason: reason.into(),
+            retracted: true,
+        });
     }
 
     /// A task's result is there: keep it and count it.
@@ -328,6 +370,22 @@ impl Artifacts {
     ) {
         let content = Content::Set(Arc::new(frontier));
         self.insert(name, content, digest, Some(certificate), false);
+    }
+
+    /// What a task that ends on the disk has made: it becomes this worker's own.
+    pub fn insert_kept(&self, name: ArtifactName, content: Content, digest: Digest) {
+        self.insert(name, content, digest, None, false);
+    }
+
+    /// About how many bytes an artifact takes in memory, by its number of states.
+    fn stored_bytes(&self, name: ArtifactName) -> Option<u64> {
+        let shelf = self.shelf();
+        let count = shelf.items.get(&name)?.count;
+        Some(match shelf.jobs.get(&name.job)?.engine.as_deref() {
+            Some(engine) => Content::estimated_bytes(engine, name, count),
+            // Only distances are loaded without an engine.
+            None => count.div_ceil(5),
+        })
     }
 
     /// A checked copy from another worker.
@@ -555,5 +613,7 @@ fn destroy(data: &Path, job: JobId, old: Option<Job>) {
 
 #[cfg(test)]
 mod full_disk_tests;
+#[cfg(test)]
+mod fuzz_tests;
 #[cfg(test)]
 mod tests;

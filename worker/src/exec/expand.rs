@@ -91,6 +91,7 @@ pub fn run(
     let expanded = engine
         .expand(level, shard, &borrowed, &own, seen, samples)
         .map_err(failure)?;
+    let expanded = work.sabotage.at_the_end(&*engine, level, shard, expanded);
 
     let count = expanded.frontier.count();
     let (digest, certificate) = (expanded.digest, expanded.certificate);

@@ -1,7 +1,7 @@
 //! Tasks that end on the disk: what they bring there, and what is answered once it is durable.
 
-use super::Work;
-use crate::artifacts::{Artifacts, Persisted};
+use super::{Work, pack};
+use crate::artifacts::{Artifacts, Content, Persisted};
 use crate::session::LeaseId;
 use antipode_proto::message::{ArtifactName, Failure};
 use antipode_solver_core::job::{Task, TaskOutput};
@@ -26,15 +26,28 @@ impl Keep {
 
     /// The artifact becomes this worker's own; `None`: nothing needs to be stored.
     fn take_on(&self, artifacts: &Artifacts) -> Option<ArtifactName> {
-        let input = self.work.wanted.first()?;
-        artifacts.adopt(input.name, input.digest);
-        Some(input.name)
+        match (&self.work.task, &self.work.inputs.packed) {
+            (Task::Pack { last, shard }, Some((distances, digest))) => {
+                let name = pack::name(self.work.job, *last, *shard);
+                artifacts.insert_kept(name, Content::Distances(distances.clone()), *digest);
+                Some(name)
+            }
+            _ => {
+                let input = self.work.wanted.first()?;
+                artifacts.adopt(input.name, input.digest);
+                Some(input.name)
+            }
+        }
     }
 
     fn output(&self) -> Result<TaskOutput, Failure> {
-        match &self.work.task {
-            Task::Copy { .. } => Ok(TaskOutput::Copied),
-            other => Err(Failure::Other(format!(
+        match (&self.work.task, &self.work.inputs.packed) {
+            (Task::Copy { .. }, _) => Ok(TaskOutput::Copied),
+            (Task::Pack { .. }, Some((distances, digest))) => Ok(TaskOutput::Packed {
+                count: distances.numbering().states(),
+                digest: *digest,
+            }),
+            (other, _) => Err(Failure::Other(format!(
                 "{other:?} does not end on the disk"
             ))),
         }

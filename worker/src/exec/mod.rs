@@ -3,12 +3,14 @@
 
 mod expand;
 pub mod keep;
+pub mod pack;
 mod smallest;
 mod words;
 
 use crate::artifacts::fetch::Inputs;
 use crate::artifacts::{Artifacts, Content, Need, Place};
 use crate::compute::Compute;
+use crate::sabotage::Sabotage;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
 use antipode_solver_core::bfs::frontier::Frontier;
@@ -27,6 +29,7 @@ pub struct Work {
     pub wanted: Vec<Input>,
     /// The seen states' buffer may be used up.
     pub consume: bool,
+    pub sabotage: Arc<Sabotage>,
 }
 
 /// What became of it.
@@ -87,6 +90,15 @@ pub fn need(
         incoming: 0,
         working: working_bytes(engine, task, artifacts.usable_bytes()),
     };
+    if let Task::Pack { .. } = task {
+        // One level at a time, and its bytes.
+        let largest = wanted
+            .iter()
+            .map(|input| Content::estimated_bytes(engine, input.name, input.count))
+            .max();
+        need.incoming = 2 * largest.unwrap_or(0);
+        return (need, need.incoming + need.working);
+    }
     let mut held = 0;
     for input in wanted {
         let estimated = Content::estimated_bytes(engine, input.name, input.count);
@@ -110,7 +122,7 @@ fn working_bytes(engine: &dyn Compute, task: &Task, usable: u64) -> u64 {
     match *task {
         Task::Expand { shard, .. } => engine.expand_bytes(shard),
         Task::Smallest { .. } | Task::Copy { .. } => 0,
-        Task::Pack { shard, .. } => engine.expand_bytes(shard),
+        Task::Pack { shard, .. } => pack::working_bytes(engine, shard),
         Task::Words { .. } => words::working_bytes(usable),
     }
 }
@@ -127,6 +139,10 @@ fn is_seen(engine: &dyn Compute, task: &Task, name: ArtifactName) -> bool {
 /// Computes. To be called in the pool; keeps the results in `artifacts`.
 pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
     let mut lost = Vec::new();
+    if let Err(failure) = work.sabotage.at_the_start(&work.task) {
+        let result = Err(failure);
+        return Finished { result, lost };
+    }
     let ran = catch_unwind(AssertUnwindSafe(|| match work.task.clone() {
         Task::Expand { level, shard } => expand::run(work, level, shard, artifacts, &mut lost),
         Task::Smallest {
@@ -191,9 +207,7 @@ fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
             shard,
             kind,
         }],
-        Task::Pack { last, shard } => (1..=last)
-            .map(|level| frontier_name(job, level, shard))
-            .collect(),
+        Task::Pack { last, shard } => pack::names(job, last, shard),
         // It takes what happens to be here; nothing is fetched for it.
         Task::Words { .. } => Vec::new(),
     }

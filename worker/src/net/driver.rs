@@ -15,6 +15,7 @@ use crate::exec::keep::Keep;
 use crate::gauges::{Gauges, process_memory_bytes};
 use crate::identity::Identity;
 use crate::journal::Journal;
+use crate::sabotage::Sabotage;
 use crate::session::{Action, Event, Exit, LeaseId, Session, is_for_the_disk};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
@@ -61,6 +62,7 @@ pub struct Parts {
     pub gauges: Arc<Gauges>,
     pub loader: Loader,
     pub delay: Option<Delay>,
+    pub sabotage: Arc<Sabotage>,
     /// How long the end may take; `None` within one process with the coordinator.
     pub grace: Option<Duration>,
 }
@@ -159,7 +161,10 @@ impl Driver {
                     Ok(Heard::Over) => break Ok(Exit::Done),
                     Err(error) => break Err(error),
                 },
-                Some(loss) = lost.recv() => Some(Event::Lost { names: loss.names, reason: loss.reason }),
+                Some(Loss { names, reason, retracted }) = lost.recv() => Some(match retracted {
+                    true => Event::Retracted { names, reason },
+                    false => Event::Lost { names, reason },
+                }),
                 _ = ticks.tick() => {
                     if touched_at.elapsed() >= TOUCH {
                         touched_at = Instant::now();
@@ -427,6 +432,7 @@ impl Driver {
             inputs,
             wanted,
             consume,
+            sabotage: self.parts.sabotage.clone(),
         };
         if is_for_the_disk(&work.task) {
             let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));

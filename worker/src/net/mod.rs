@@ -17,6 +17,7 @@ use crate::gauges::Summary;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::pool;
+use crate::sabotage::Sabotage;
 use antipode_solver_core::engine::{Engine, EngineError};
 use connection::Connection;
 use driver::{Driver, Parts};
@@ -95,9 +96,11 @@ pub(crate) async fn run_with(
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),
+        sabotage: Arc::new(Sabotage::from_environment(folder.path())),
         grace: matches!(config.coordinator, Source::Address(_)).then_some(config.grace),
     };
-    let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
+    let (driver, happened) =
+        Driver::new(parts, Connection::new(config.coordinator, config.patience));
     driver.run(happened, lost, shutdown).await?;
     // In this order: nobody may find the folder locked by a worker that says it has ended.
     drop(server);
@@ -171,10 +174,12 @@ impl From<StoreError> for StartError {
         match error {
             StoreError::Folder(error) => error.into(),
             StoreError::Full { path, reason } => StartError::DiskFull { path, reason },
-            StoreError::Newer { path, theirs } => StartError::NewerFormat {
+            StoreError::Newer {
+                path, theirs, ours, ..
+            } => StartError::NewerFormat {
                 path,
                 theirs: theirs.into(),
-                ours: crate::artifacts::STORE_FORMAT.into(),
+                ours: ours.into(),
             },
             other => StartError::Internal(other.to_string()),
         }

@@ -11,6 +11,7 @@ use crate::exec;
 use crate::session::LeaseId;
 use antipode_ids::JobId;
 use antipode_proto::message::{Failure, Input};
+use antipode_solver_core::engine::ShardId;
 use antipode_solver_core::job::Task;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -70,7 +71,14 @@ impl Driver {
         self.preparing.insert(order.lease, ready);
         let wait = Delay::of(self.parts.delay, &order.task);
         let reserved = wait.is_none() && artifacts.reserve(order.lease.0, need);
-        if reserved && let Some(inputs) = self.gatherer.at_hand(&wanted) {
+        let pack = match order.task {
+            Task::Pack { shard, .. } => Some(shard),
+            _ => None,
+        };
+        if reserved
+            && pack.is_none()
+            && let Some(inputs) = self.gatherer.at_hand(&wanted)
+        {
             return Ok(Some(Outcome::Inputs(inputs)));
         }
         let room = Room {
@@ -80,6 +88,8 @@ impl Driver {
             reserved,
             alone: order.alone,
             beside: self.parts.beside.clone(),
+            pool: self.parts.pool.clone(),
+            pack,
             turn: self.room.clone(),
             ranks: if reserved {
                 Wanted::new()
@@ -109,6 +119,9 @@ struct Room {
     alone: bool,
     ranks: Wanted,
     beside: Beside,
+    pool: Arc<rayon::ThreadPool>,
+    /// The shard whose levels are packed.
+    pack: Option<ShardId>,
     turn: Arc<Mutex<()>>,
 }
 
@@ -146,7 +159,14 @@ impl Room {
                 Err(error) => return Outcome::Failed(Failure::Other(error.to_string())),
             }
         }
-        match gatherer.gather(engine, wanted).await {
+        let gathered = match self.pack {
+            Some(shard) => {
+                let threads = (&self.beside, &self.pool);
+                exec::pack::build(engine, shard, wanted, &gatherer, threads).await
+            }
+            None => gatherer.gather(engine, wanted).await,
+        };
+        match gathered {
             Ok(inputs) => Outcome::Inputs(inputs),
             Err(failure) => Outcome::Failed(failure),
         }

@@ -508,6 +508,129 @@ async fn copies_are_durable_and_are_held_as_its_own_from_then_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn distances_are_packed_from_all_levels_kept_and_looked_up() {
+    let (one, two) = (tempdir().unwrap(), tempdir().unwrap());
+    let definition = definition(8, false);
+    let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
+    let (running, mut script) =
+        two_workers(&mut exchange, [one.path(), two.path()], &definition).await;
+    let last = script.levels(1).await.len() as u32;
+    let engine = script.engine.clone();
+    let shards = engine.shards();
+    let tested = |shard: u32| ArtifactName {
+        job: JOB,
+        level: last,
+        shard: ShardId(shard),
+        kind: ArtifactKind::Distances,
+    };
+    // Shards of both workers at the second one: own levels and fetched ones.
+    for shard in 0..shards {
+        let task = Task::Pack {
+            last,
+            shard: ShardId(shard),
+        };
+        let names = (1..=last).map(|level| frontier_name(level, shard));
+        let inputs: Vec<Input> = names.map(|name| script.input(name)).collect();
+        let lease = ToWorker::Lease {
+            job: JOB,
+            task,
+            attempt: script.attempt(),
+            inputs,
+            consume: false,
+        };
+        script.players[1].say(lease);
+    }
+    for _ in 0..shards {
+        let (task, output, _) = script.players[1].done().await;
+        let (Task::Pack { shard, .. }, TaskOutput::Packed { count, digest }) = (task, output)
+        else {
+            panic!("no packed distances");
+        };
+        let roots = engine.roots(shard);
+        let levels =
+            (1..=last).map(|level| (level, script.known[&frontier_name(level, shard.0)].1));
+        let levels = levels.chain([(0, engine.digest(shard, &roots))]);
+        let expected = antipode_solver_core::distance::expected_digest(levels);
+        assert_eq!((count, digest), (engine.geometry(shard).states, expected));
+        script.known.insert(tested(shard.0), (count, digest));
+        script.holders.insert(tested(shard.0), vec![1]);
+    }
+    // Asked again it answers from what it has; another worker gets a copy of one.
+    let again = Task::Pack {
+        last,
+        shard: ShardId(0),
+    };
+    let attempt = script.attempt();
+    script.players[1].say(ToWorker::Lease {
+        job: JOB,
+        task: again,
+        attempt,
+        inputs: vec![],
+        consume: false,
+    });
+    assert!(matches!(
+        script.players[1].done().await.1,
+        TaskOutput::Packed { .. }
+    ));
+    let lease = copy_lease(&mut script, tested(0));
+    script.players[0].say(lease);
+    assert_eq!(script.players[0].done().await.1, TaskOutput::Copied);
+
+    // The job is over; its levels and distances stay on disk and are asked for.
+    for player in &script.players {
+        player.say(ToWorker::Close {
+            job: JOB,
+            keep: true,
+        });
+    }
+    let fetcher = antipode_proto::data::Fetcher::default();
+    for (shard, holder) in (0..shards).map(|shard| (shard, 1)).chain([(0, 0)]) {
+        let address = script.players[holder].registration.address.clone().unwrap();
+        let (count, digest) = script.known[&tested(shard)];
+        let payload = fetcher
+            .fetch(&address, tested(shard), digest, 1 << 20)
+            .await
+            .unwrap();
+        let geometry = engine.geometry(ShardId(shard));
+        let distances =
+            antipode_solver_core::distance::PackedDistances::decode(geometry, &payload.bytes)
+                .unwrap();
+        assert_eq!((payload.count, payload.encoding.as_str()), (count, "plain"));
+        let positions: Vec<u32> = (0..geometry.blocks * geometry.words * 64).collect();
+        let values = fetcher
+            .look_up(&address, tested(shard), digest, &positions)
+            .await
+            .unwrap();
+        for (&position, value) in positions.iter().zip(values) {
+            let expected = distances.get(position);
+            assert_eq!(expected.unwrap_or(antipode_proto::data::NO_STATE), value);
+        }
+    }
+    // Once they are in memory a question costs no more than the way to the worker.
+    let address = script.players[1].registration.address.clone().unwrap();
+    let (_, digest) = script.known[&tested(0)];
+    let times = 2000;
+    let start = std::time::Instant::now();
+    for _ in 0..times {
+        let some = fetcher.look_up(&address, tested(0), digest, &[1, 2, 3]);
+        assert_eq!(some.await.map(|values| values.len()), Ok(3));
+    }
+    let each = start.elapsed() / times;
+    println!("{each:?} a look-up");
+    assert!(each < Duration::from_millis(2), "{each:?} a look-up");
+    let wrong = fetcher.look_up(&address, tested(0), Digest(1), &[1]).await;
+    assert!(wrong.is_err());
+    let set = fetcher.look_up(
+        &address,
+        frontier_name(2, 0),
+        script.known[&frontier_name(2, 0)].1,
+        &[1],
+    );
+    assert!(set.await.is_err(), "a set has no distances");
+    leave(running, script.players).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_worker_without_a_coordinator_stores_what_it_made_before_it_ends() {
     let data = tempdir().unwrap();
     let definition = definition(8, false);
@@ -608,7 +731,7 @@ async fn a_coordinator_that_says_nothing_does_not_hold_it_beyond_the_grace_time(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_sends_something_wrong_is_passed_over() {
-    use antipode_proto::data::{ArtifactSource, Opening, Payload, data_server};
+    use antipode_proto::data::{ArtifactSource, LookingUp, Opening, Payload, data_server};
     struct Liar;
     impl ArtifactSource for Liar {
         fn open(&self, _: ArtifactName, digest: Digest, _near: bool) -> Opening {
@@ -621,6 +744,10 @@ async fn a_peer_that_sends_something_wrong_is_passed_over() {
                 bytes,
             };
             Box::pin(async move { Ok(payload) })
+        }
+
+        fn look_up(&self, _: ArtifactName, _: Digest, positions: Vec<u32>) -> LookingUp {
+            Box::pin(async move { Ok(vec![7; positions.len()]) })
         }
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

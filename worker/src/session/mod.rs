@@ -103,6 +103,11 @@ pub enum Event {
         names: Vec<ArtifactName>,
         reason: String,
     },
+    /// Forgotten, because they may have been wrong.
+    Retracted {
+        names: Vec<ArtifactName>,
+        reason: String,
+    },
     /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
     Tick {
         memory_bytes: u64,
@@ -360,6 +365,12 @@ impl Session {
                 waiting.extend(names);
             }
             Event::Lost { names, reason } => self.say(FromWorker::Lost { names, reason }, actions),
+            Event::Retracted { names, reason } => {
+                if let Some((_, waiting)) = &mut self.retry_persist {
+                    waiting.retain(|name| !names.contains(name));
+                }
+                self.say(FromWorker::Retract { names, reason }, actions);
+            }
             Event::Tick {
                 memory_bytes,
                 peak_memory_bytes,

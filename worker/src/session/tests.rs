@@ -725,6 +725,21 @@ fn a_full_disk_is_said_at_once_and_what_waits_for_it_goes_on_at_once() {
 }
 
 #[test]
+fn what_may_be_wrong_is_taken_back_even_if_nobody_listens_just_then() {
+    let mut play = Play::begun();
+    play.step(Event::Disconnected);
+    let names = vec![frontier_name(1, 0)];
+    let reason = "a check failed".to_string();
+    let retracted = Event::Retracted {
+        names: names.clone(),
+        reason: reason.clone(),
+    };
+    assert_eq!(play.step(retracted), vec![]);
+    let actions = play.connect();
+    assert_eq!(said(&actions), [&FromWorker::Retract { names, reason }]);
+}
+
+#[test]
 fn a_refusal_ends_the_worker() {
     let mut play = Play::new();
     play.step(Event::Connected);
