@@ -7,7 +7,6 @@ use crate::network::{ConnId, Node, Way, some_delay};
 use crate::plan::Fault;
 use crate::sim::{Ev, Sim};
 use antipode_ids::{Cause, Incarnation, WorkerId};
-use antipode_proto::message::FromWorker;
 use antipode_worker::session::Event;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -255,7 +254,7 @@ impl Sim {
         }
         self.watch.harm(names.iter().copied());
         let reason = "a device failed its check".into();
-        self.say_up(w, FromWorker::Retract { names, reason });
+        self.say_to_session(w, life, Event::Retracted { names, reason });
         if self.watch.undisclosed.contains(&w) {
             // Until it was heard.
             self.after(700 * MILLI, Ev::Retract { w });

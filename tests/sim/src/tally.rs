@@ -176,6 +176,7 @@ pub fn session_event(event: &Heard) -> &'static str {
         Heard::Persisted { .. } => "session hears: Persisted",
         Heard::NotPersisted { .. } => "session hears: NotPersisted",
         Heard::Lost { .. } => "session hears: Lost",
+        Heard::Retracted { .. } => "session hears: Retracted",
         Heard::Tick { .. } => "session hears: Tick",
         Heard::Stored => "session hears: Stored",
         Heard::Drain => "session hears: Drain",

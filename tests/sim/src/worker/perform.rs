@@ -306,7 +306,7 @@ impl Sim {
     }
 
     /// Into the connection, if there is one; what a broken one swallows, the session repeats.
-    pub fn say_up(&mut self, w: usize, message: FromWorker) {
+    fn say_up(&mut self, w: usize, message: FromWorker) {
         let Some(id) = self.workers[w].process.as_ref().and_then(|p| p.connection) else {
             return;
         };
