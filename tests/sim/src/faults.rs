@@ -78,6 +78,12 @@ impl Sim {
                 self.start_worker(w);
             }
             Fault::ForeignWorker => {
+                if self.rng.random_bool(0.5) {
+                    let w = self.add_worker(None);
+                    self.workers[w].protocol += 1;
+                    self.tally.count("fault: worker of another version");
+                    return self.start_worker(w);
+                }
                 let w = self.add_worker(Some((WorkerId(1), "elsewhere".into())));
                 self.workers[w].incarnation = Incarnation(7);
                 self.tally.count("fault: worker of another cluster");
