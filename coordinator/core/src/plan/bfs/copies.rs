@@ -206,11 +206,9 @@ impl Bfs {
 
     /// A copy is on a worker's disk. False when nobody waits for it (any more).
     pub fn accept_copy(&mut self, artifact: Artifact, to: WorkerId) -> bool {
-        if self.copying.remove(&(artifact, to)).is_none() {
-            return false;
-        }
+        let waited = self.copying.remove(&(artifact, to)).is_some();
         match self.content(artifact) {
-            Some(content) => self.add_copy(artifact, content, to, true).is_ok(),
+            Some(content) => self.add_copy(artifact, content, to, true).is_ok() && waited,
             None => false,
         }
     }
@@ -278,7 +276,8 @@ impl Bfs {
     }
 
     fn is_to_be_durable(&self, artifact: Artifact) -> bool {
-        (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
+        artifact.kind == ArtifactKind::Distances
+            || (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
             || self.writing.contains(&self.graph, artifact)
     }
 
