@@ -22,6 +22,7 @@ mod report;
 mod run_folder;
 mod signals;
 mod stores;
+mod supervise;
 mod verification;
 
 use clap::Parser;

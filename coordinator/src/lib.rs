@@ -4,15 +4,26 @@
 //! `run` takes what is queued, steps the core with each, commits once, and performs the effects in
 //! order; answers come back through the channel that came with the question.
 
-mod bridge;
+/// For the simulation of a whole cluster.
+#[doc(hidden)]
+pub mod bridge;
 mod client;
 mod config;
 mod disk;
 mod error;
 mod offline;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod medium;
+#[cfg(not(feature = "media"))]
+mod medium;
 mod prepare;
 mod rpc;
 mod run;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod store;
+#[cfg(not(feature = "media"))]
 mod store;
 mod view;
 mod watch;
@@ -24,7 +35,6 @@ pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};
 pub use store::STORE_FILE;
 
-use antipode_coordinator_core as core;
 use antipode_proto::link::{self, WorkerLink};
 use antipode_proto::status::JobStatus;
 use run::Command;
@@ -126,7 +136,10 @@ async fn released(store: &Weak<Store>) {
 
 /// Writes records into a store as one commit; the bytes of its file. For benches.
 #[doc(hidden)]
-pub fn store_for_benches(data: &Path, records: &[core::record::Record]) -> u64 {
+pub fn store_for_benches(
+    data: &Path,
+    records: &[antipode_coordinator_core::record::Record],
+) -> u64 {
     let written = Store::open(data).map(|(store, _)| store.commit(records).is_ok());
     assert!(matches!(written, Ok(true)), "the store does not take it");
     std::fs::metadata(data.join(STORE_FILE)).map_or(0, |file| file.len())

@@ -20,6 +20,9 @@ pub enum Source {
 /// The usual [`Config::grace`].
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
+/// The usual [`Config::patience`].
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Settings of one worker.
 #[derive(Debug)]
 pub struct Config {
@@ -40,6 +43,9 @@ pub struct Config {
     /// Allow addresses other than loopback, without encryption and without any proof of identity.
     pub insecure: bool,
     pub kernel: KernelChoice,
+    /// How long a daemon looks for a coordinator that it has not met since its start. `None`: as long as it
+    /// lives, as for one that it has met.
+    pub patience: Option<Duration>,
     /// Less free on the disk than this, in bytes, and the worker asks for no more tasks. `None`: 256 MiB or
     /// 2 % of the file system, whichever is less.
     pub disk_reserve: Option<u64>,

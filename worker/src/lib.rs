@@ -22,6 +22,11 @@ mod gauges;
 mod identity;
 mod journal;
 mod machine;
+#[cfg(feature = "media")]
+#[doc(hidden)]
+pub mod medium;
+#[cfg(not(feature = "media"))]
+mod medium;
 mod net;
 mod pool;
 mod sabotage;
@@ -31,7 +36,7 @@ mod stored;
 mod testing;
 
 pub use compute::{Compute, Loader};
-pub use config::{Config, DEFAULT_GRACE, Source};
+pub use config::{Config, DEFAULT_GRACE, DEFAULT_PATIENCE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};

@@ -171,6 +171,7 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         advertise: None,
         insecure: false,
         kernel: KernelChoice::Auto,
+        patience: Some(LONG),
         grace: LONG,
         disk_reserve: Some(0),
         coordinator,

@@ -238,6 +238,7 @@ async fn run(
             advertise: None,
             insecure: false,
             kernel: work.kernel,
+            patience: None,
             grace: antipode_worker::DEFAULT_GRACE,
             disk_reserve: None,
             coordinator: antipode_worker::Source::Link(coordinator.attach()),

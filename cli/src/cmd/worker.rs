@@ -5,6 +5,7 @@ use crate::compute_args::ComputeArgs;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::signals::Signals;
+use crate::supervise::{Supervised, supervise};
 use crate::{address, data_dir};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,12 +43,20 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::parse)]
     disk_reserve: Option<u64>,
 
+    /// Start the worker again when it crashes; this process supervises it
+    #[arg(long)]
+    restart: bool,
+
+    #[command(flatten)]
+    supervised: Supervised,
+
     #[command(flatten)]
     compute: ComputeArgs,
 }
 
 /// Runs until a signal, or until the coordinator ends it.
 pub fn worker(args: &Args) -> Result<(), Failure> {
+    args.supervised.bind()?;
     let kernel = args.compute.kernel()?;
     let data = data_dir::resolve(args.data.as_deref())?;
     let listen = match &args.listen {
@@ -55,8 +64,13 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let coordinator = args.coordinator.address()?;
-    // A start that finds nobody, or another version, must leave nothing behind.
-    block_on(async { args.coordinator.connect().await.map(|_| ()) })?;
+    if args.restart {
+        return block_on(supervise(&data));
+    }
+    if !args.supervised.is_again() {
+        // A start that finds nobody, or another version, must leave nothing behind.
+        block_on(async { args.coordinator.connect().await.map(|_| ()) })?;
+    }
     data_dir::create(&data)?;
     let config = antipode_worker::Config {
         data,
@@ -67,6 +81,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         advertise: args.advertise.clone(),
         insecure: args.coordinator.insecure,
         kernel,
+        patience: (!args.supervised.is_again()).then_some(antipode_worker::DEFAULT_PATIENCE),
         grace: args.grace,
         disk_reserve: args.disk_reserve,
         coordinator: antipode_worker::Source::Address(coordinator.clone()),

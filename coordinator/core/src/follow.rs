@@ -4,6 +4,7 @@ use crate::artifact::Artifact;
 use crate::effect::{Change, Effect, Order, Reply};
 use crate::event::Now;
 use crate::lease::Obstacle;
+use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{News, Writing};
 use crate::record::{Phase, Record};
 use crate::state::Coordinator;
@@ -103,7 +104,7 @@ impl Coordinator {
         };
         if job.is_running() && !job.pausing.is_empty() {
             // Without workers nothing can be written; what was checkpointed before stands.
-            if checkpointed || nobody {
+            if checkpointed || nobody || mutants::has(Mutant::PauseWithoutCheckpoint) {
                 return self.paused(now, id, out);
             }
             // The search may have ended under the checkpoint that the pause had begun.
@@ -125,7 +126,8 @@ impl Coordinator {
     /// Is all gone that a checkpoint promised to keep? Then the job says so and waits: it may come back.
     fn is_gone(&self, now: Now, id: JobId) -> Option<String> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        let level = job.progress.checkpoint?;
+        // Everybody makes level 0 by himself: it is never gone.
+        let level = job.progress.checkpoint.filter(|&level| level > 0)?;
         let expected = self.workers.values().any(|w| !w.is_live() && !w.rehomed);
         if job.progress.begins_anew
             || job.bfs.has_useful_copy()
@@ -151,12 +153,10 @@ impl Coordinator {
     /// Can nothing go on, because of tasks that nobody may have?
     fn is_stuck(&self, now: Now, id: JobId) -> Option<Phase> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        let writing = job
-            .bfs
-            .writing()
-            .missing()
-            .is_some_and(|missing| !missing.is_empty());
-        if self.works_for(id) || writing {
+        // What nobody holds is not being written: it has to be computed first.
+        let held = |&artifact: &Artifact| job.bfs.holders(artifact).is_some_and(|h| !h.is_empty());
+        let missing = job.bfs.writing().missing();
+        if self.works_for(id) || missing.is_some_and(|missing| missing.iter().any(held)) {
             return None;
         }
         let obstacles = self.obstacles(now, job);

@@ -226,6 +226,14 @@ impl Coordinator {
             });
         }
         worker.leases.insert(attempt, (id, key));
+        if let TaskKey::Expand { level, shard } = key
+            && job.progress.mistrusts
+        {
+            // It may have the answer to an earlier lease, which rests on what was taken back.
+            let artifacts = job.bfs.graph().outputs(level, shard).collect();
+            let order = Order::Release { job: id, artifacts };
+            out.push(Effect::Send { connection, order });
+        }
         let order = Order::Lease {
             job: id,
             task,

@@ -15,6 +15,8 @@ pub mod explain;
 mod follow;
 pub mod incident;
 mod lease;
+#[doc(hidden)]
+pub mod mutants;
 pub mod outlook;
 mod place;
 pub mod plan;

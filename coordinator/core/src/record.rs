@@ -101,6 +101,9 @@ pub struct Progress {
     pub crashes: Vec<(TaskKey, Crashes)>,
     /// Answers that differ and wait for another worker's.
     pub disputes: Vec<Dispute>,
+    /// Results were taken back: what rests on them may lie around anywhere. So a result counts only where
+    /// it answers the present lease.
+    pub mistrusts: bool,
     /// Somebody allowed it to begin anew after all that was stored was gone.
     pub begins_anew: bool,
     /// The levels of a job that has ended.

@@ -26,7 +26,7 @@ impl Coordinator {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let gone = closure(&job.bfs, wrong);
+        let mut gone = closure(&job.bfs, wrong);
         if gone.is_empty() && distrusted.is_empty() {
             return;
         }
@@ -40,6 +40,19 @@ impl Coordinator {
         let lowest = gone.first().map_or(Level::MAX, |&(level, _)| level);
         let checkpoint = job.progress.checkpoint.filter(|&level| level < lowest);
         bfs.restore(kept.collect(), checkpoint, &[]);
+        // What was found far ahead of the levels that are left has no place in the plan any more.
+        let beyond = job.bfs.task_results().map(|(l, s, _)| (l, s));
+        gone.extend(beyond.filter(|&cell| !has_result(&bfs, cell)));
+        let news = job.bfs.take_news().results.into_iter();
+        let unsaved = news.filter(|&(l, s, _)| !gone.contains(&(l, s)));
+        out.extend(unsaved.map(|(level, shard, result)| {
+            Effect::Persist(Record::Result {
+                job: id,
+                level,
+                shard,
+                result,
+            })
+        }));
         bfs.set_places(job.bfs.places());
         // Whoever works for the job works on what may be wrong now.
         let leases: Vec<(WorkerId, _, TaskKey)> = self
@@ -75,6 +88,7 @@ impl Coordinator {
         }
         job.bfs = bfs;
         job.progress.checkpoint = checkpoint;
+        job.progress.mistrusts = true;
         job.checkpointing.began = None;
         job.troubles.clear();
         out.push(Effect::Persist(Record::Refuted {
@@ -130,19 +144,23 @@ impl Coordinator {
     }
 }
 
-/// The cells and all with a result that were computed from them.
+/// The cells and all that can have been computed from them, where they have a result. A result may rest
+/// on one that is not known (any more), so what lies between need not have one.
 fn closure(bfs: &Bfs, wrong: Cells) -> Cells {
-    let has_result = |&(level, shard): &(Level, u32)| {
-        bfs.cell(level, shard)
-            .is_some_and(|cell| cell.result.is_some())
-    };
-    let mut open: Cells = wrong.into_iter().filter(has_result).collect();
-    let mut gone = Cells::new();
+    let exists = |&(level, shard): &(Level, u32)| bfs.cell(level, shard).is_some();
+    let mut open: Cells = wrong.into_iter().filter(exists).collect();
+    let mut reached = Cells::new();
     while let Some((level, shard)) = open.pop_first() {
-        gone.insert((level, shard));
+        reached.insert((level, shard));
         for output in bfs.graph().outputs(level, shard) {
-            open.extend(bfs.graph().dependents(output).filter(has_result));
+            open.extend(bfs.graph().dependents(output).filter(exists));
         }
     }
-    gone
+    reached.retain(|&cell| has_result(bfs, cell));
+    reached
+}
+
+fn has_result(bfs: &Bfs, (level, shard): (Level, u32)) -> bool {
+    bfs.cell(level, shard)
+        .is_some_and(|cell| cell.result.is_some())
 }

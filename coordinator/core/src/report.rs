@@ -4,6 +4,7 @@ use crate::artifact::Artifact;
 use crate::dispute::{Claim, Dispute};
 use crate::effect::{Change, Effect, Order};
 use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
+use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
 use crate::record::{ExpandResult, Phase};
 use crate::session::key_of;
@@ -177,7 +178,9 @@ impl Coordinator {
         self.forget_lease(about);
         let open = |job: &&mut Job| !job.progress.phase.is_final() || job.is_database();
         let Some(job) = self.jobs.get_mut(&about.job).filter(open) else {
-            return;
+            // It was not there when the others were told.
+            let (job, keep) = (about.job, false);
+            return self.order(about.from, Order::Close { job, keep }, out);
         };
         let key = key_of(about.task, about.from).filter(|_| output_fits(about.task, &output));
         let Some(key) = key else {
@@ -258,21 +261,43 @@ impl Coordinator {
     ) {
         let key = TaskKey::Expand { level, shard };
         let Some(job) = self.unfinished(about.job) else {
-            return;
+            return self.release_spare(about, (level, shard), out);
         };
-        let Some(first) = job.bfs.cell(level, shard).map(|cell| cell.result) else {
-            return;
-        };
+        // A cell that the plan does not reach (any more) has no result, and nobody asked for one.
+        let cell = job.bfs.cell(level, shard);
+        let (is_beyond, first) = (cell.is_none(), cell.and_then(|cell| cell.result));
         let same =
             |known: &ExpandResult| (known.count, known.digest) == (result.count, result.digest);
         let lease = job.bfs.lease(key);
+        let is_present = lease.is_some_and(|lease| lease.attempt == about.attempt);
+        if is_beyond || (first.is_none() && job.progress.mistrusts && !is_present) {
+            let artifacts = job.bfs.graph().outputs(level, shard).collect();
+            let job = about.job;
+            return self.order(about.from, Order::Release { job, artifacts }, out);
+        }
         if first.is_some_and(|first| !same(&first))
             || (first.is_none() && job.dispute(key).is_some())
         {
             return self.disputed(now, about, (level, shard), result, out);
         }
-        take_in(job, (level, shard), result, first.is_none());
+        let again = mutants::has(Mutant::CountTwice);
+        take_in(job, (level, shard), result, first.is_none() || again);
         self.counted(now, about, key, (lease, usage), Ok(true), out);
+    }
+
+    /// An answer that comes after the end of a job that keeps something: what is not to be kept goes.
+    fn release_spare(&self, about: About, (level, shard): (Level, u32), out: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.get(&about.job) else {
+            return;
+        };
+        let counts = |artifact: &Artifact| {
+            let holders = job.bfs.holders(*artifact);
+            holders.is_some_and(|holders| holders.contains(about.from))
+        };
+        let made = job.bfs.graph().outputs(level, shard);
+        let artifacts: Vec<Artifact> = made.filter(|artifact| !counts(artifact)).collect();
+        let job = about.job;
+        self.order(about.from, Order::Release { job, artifacts }, out);
     }
 
     /// Another answer than one that was given before. The results that rest on the first one are
@@ -424,6 +449,7 @@ impl Coordinator {
             .bfs
             .lease(key)
             .is_none_or(|lease| lease.attempt != about.attempt)
+            && !mutants::has(Mutant::StaleFailedFreesLease)
         {
             return;
         }

@@ -3,10 +3,11 @@
 use crate::artifact::{Artifact, ArtifactKind};
 use crate::effect::{Effect, Order};
 use crate::event::{ConnectionId, Now, Registration};
+use crate::mutants::{self, Mutant};
 use crate::place::place;
 use crate::plan::bfs::TaskKey;
 use crate::record::{ExpandResult, Phase, Record, WorkerRecord};
-use crate::state::{Config, Coordinator, Worker};
+use crate::state::{Config, Coordinator, Job, Worker};
 use crate::trouble::Crashes;
 use antipode_ids::{Attempt, Cause, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
@@ -171,10 +172,9 @@ impl Coordinator {
                 .get_mut(&copy.job)
                 .filter(|job| !job.progress.phase.is_final() || job.is_database())
             else {
-                let keeps = self
-                    .jobs
-                    .get(&copy.job)
-                    .is_some_and(|job| job.keeps_artifacts());
+                let keeps = self.jobs.get(&copy.job).is_some_and(|job| {
+                    job.progress.phase == Phase::Finished && job.keeps_artifacts()
+                });
                 strange.insert(copy.job, keeps);
                 continue;
             };
@@ -184,6 +184,7 @@ impl Coordinator {
                 .cell(artifact.level, artifact.shard)
                 .is_some_and(|c| c.result.is_none())
                 && !job.is_database()
+                && !job.progress.mistrusts
                 && job
                     .dispute(TaskKey::Expand {
                         level: artifact.level,
@@ -224,6 +225,7 @@ impl Coordinator {
     ) {
         let mut unwanted = Vec::new();
         let mut going_on = BTreeMap::new();
+        let mut over = BTreeSet::new();
         for (job, task, attempt) in running {
             let adopted = key_of(&task, id).filter(|&key| match self.jobs.get_mut(&job) {
                 Some(job) if job.is_running() => {
@@ -236,6 +238,10 @@ impl Coordinator {
             match adopted {
                 Some(key) => _ = going_on.insert(attempt, (job, key)),
                 None => unwanted.push(attempt),
+            }
+            let open = |job: &Job| !job.progress.phase.is_final() || job.is_database();
+            if !self.jobs.get(&job).is_some_and(open) {
+                over.insert(job);
             }
         }
         for (attempt, (job, key)) in old {
@@ -254,6 +260,9 @@ impl Coordinator {
                 connection,
                 order: Order::Revoke { attempts: unwanted },
             });
+        }
+        for job in over {
+            self.order(id, Order::Close { job, keep: false }, out);
         }
     }
 
@@ -326,6 +335,9 @@ impl Coordinator {
         }
         let mut lost_leases: BTreeMap<JobId, usize> = BTreeMap::new();
         for (job, key) in leases.into_values() {
+            if mutants::has(Mutant::ForgetToRequeue) {
+                continue;
+            }
             *lost_leases.entry(job).or_default() += 1;
             if let Some(job) = self.jobs.get_mut(&job) {
                 job.bfs.free(key, false);
@@ -470,6 +482,11 @@ impl Coordinator {
             let since = |at| now.millis.saturating_sub(at);
             worker.closed_at.is_some_and(|at| since(at) >= reconnect)
         };
+        // Unlike a task, a copy harms nobody: it is tried again after a while.
+        for job in self.jobs.values_mut() {
+            job.troubles
+                .retain(|key, _| !matches!(key, TaskKey::Copy { .. }));
+        }
         let lost: Vec<WorkerId> = self
             .workers
             .iter()

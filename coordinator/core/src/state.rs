@@ -474,6 +474,15 @@ impl Worker {
         self.connection.is_some() && !self.lost
     }
 
+    /// Its leases and copies count as gone, until it registers again.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    pub fn connection(&self) -> Option<ConnectionId> {
+        self.connection
+    }
+
     /// Lives in the coordinator's own process.
     pub fn is_local(&self) -> bool {
         self.local

@@ -10,6 +10,7 @@ mod lock;
 mod tables;
 
 use crate::error::OpenError;
+use crate::medium;
 use antipode_coordinator_core::record::{Record, Stored};
 use antipode_proto::codec::{self, CodecError, kind};
 use lock::Lock;
@@ -126,8 +127,7 @@ impl Store {
         let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let database = match slot.take() {
             Some(database) => database,
-            None => builder()
-                .open(&self.file)
+            None => medium::open(&builder(), &self.file)
                 .map_err(|error| StoreError(error.to_string()))?,
         };
         // On an error the database is dropped: redb takes no more writes after a failed one.
@@ -146,9 +146,9 @@ fn builder() -> Builder {
 fn open_database(data: &Path, file: &Path, create: bool) -> Result<Database, OpenError> {
     let opened = guarded(data, || {
         let database = if create {
-            builder().create(file)
+            medium::create(&builder(), file)
         } else {
-            builder().open(file)
+            medium::open(&builder(), file)
         };
         Ok(database)
     })?;

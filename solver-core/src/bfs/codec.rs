@@ -38,6 +38,16 @@ impl Frontier {
         }
     }
 
+    /// Number of bytes that [`Frontier::encode`] gives.
+    pub fn encoded_bytes(&self) -> usize {
+        1 + match &self.body {
+            Body::Empty => 0,
+            Body::Sparse(v) => v.len() * 4,
+            Body::Dense { .. } if self.is_thin() => self.count() as usize * 4,
+            Body::Dense { words, .. } | Body::Keys(words) => words.len() * 8,
+        }
+    }
+
     /// The inverse of [`Frontier::encode`], for bytes from anywhere: tag, length, order and range are checked
     /// and nothing panics. A geometry does not say which bits of a word are states, so a set that was not
     /// made here is to be compared with its digest before it is used.
@@ -243,6 +253,7 @@ mod tests {
                 Frontier::from_words(SHARD, words),
             ] {
                 let bytes = set.encode();
+                prop_assert_eq!(bytes.len(), set.encoded_bytes());
                 prop_assert!(bytes.len() as u64 <= SHARD.encoded_bytes_at_most(set.count()));
                 let back = Frontier::decode(SHARD, &bytes).unwrap();
                 prop_assert_eq!(back.count(), positions.len() as u64);

@@ -7,11 +7,13 @@ pub(crate) mod block;
 pub(crate) mod buffers;
 pub(crate) mod certificate;
 mod codec;
+mod compress;
 pub(crate) mod digest;
 pub mod enumerate;
 pub mod frontier;
 pub(crate) mod kernel;
 pub(crate) mod level;
+mod rice;
 pub(crate) mod words;
 
 pub use kernel::yardstick;

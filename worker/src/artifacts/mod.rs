@@ -24,9 +24,9 @@ pub use budget::{Need, Wanted};
 pub use content::Content;
 pub use disk::Persisted;
 pub use packed::{Packed, UnpackError, unpack};
-pub use record::STORE_FORMAT;
 pub use serve::Server;
-pub(crate) use store::{Head, JobStore};
+#[doc(hidden)]
+pub use store::{Head, JobStore, New};
 pub use store::{StoreError, folder_of, remove_folder, stored_jobs};
 
 use crate::compute::Compute;
@@ -123,7 +123,10 @@ impl Artifacts {
         };
         for job in store::stored_jobs(data) {
             let Some((store, heads)) = JobStore::open(data, job)? else {
-                store::remove_folder(&store::folder_of(data, job));
+                // What was set aside stays until the job is over: a person may want it.
+                if !store::has_set_aside(data, job) {
+                    store::remove_folder(&store::folder_of(data, job));
+                }
                 continue;
             };
             let fingerprint = store.fingerprint().to_string();
@@ -176,8 +179,12 @@ impl Artifacts {
         if foreign {
             let names = shelf.names_of(job);
             let old = shelf.remove_job(job);
-            let reason = "stored for another definition of the job (the fingerprint differs)";
-            self.lose(names, reason);
+            let theirs = old.as_ref().map_or("", |old| &old.fingerprint);
+            let reason = format!(
+                "{}: stored for another definition of the job (fingerprint {theirs} instead of {fingerprint})",
+                store::folder_of(&self.data, job).display()
+            );
+            self.lose(names, &reason);
             drop(shelf);
             destroy(&self.data, job, old);
             shelf = self.shelf();
@@ -606,5 +613,7 @@ fn destroy(data: &Path, job: JobId, old: Option<Job>) {
 
 #[cfg(test)]
 mod full_disk_tests;
+#[cfg(test)]
+mod fuzz_tests;
 #[cfg(test)]
 mod tests;

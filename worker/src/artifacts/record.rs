@@ -68,10 +68,15 @@ pub fn unframe<'a>(key: &[u8], record: &'a [u8]) -> Result<(u64, &'a [u8]), Reco
         return Err(RecordError::Newer { theirs: format });
     }
     if format != STORE_FORMAT {
-        return Err(damaged("its format is not known"));
+        return Err(RecordError::Damaged(format!(
+            "it is in store format {format}, which is not read any more"
+        )));
     }
-    if u16::from_le_bytes([head[2], head[3]]) != ENGINE_VERSION {
-        return Err(damaged("it was written by another version of the engine"));
+    let engine = u16::from_le_bytes([head[2], head[3]]);
+    if engine != ENGINE_VERSION {
+        return Err(RecordError::Damaged(format!(
+            "its field 'engine version' is {engine} instead of {ENGINE_VERSION}"
+        )));
     }
     if u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize != body.len() {
         return Err(damaged("its length does not fit"));

@@ -77,7 +77,11 @@ fn values(distances: &PackedDistances, positions: &[u32]) -> Vec<u8> {
 impl Artifacts {
     /// The packed distances with this name and digest. They stay in memory if the budget has room for
     /// them. Blocks on the disk.
-    fn distances(&self, name: ArtifactName, digest: Digest) -> Option<Arc<PackedDistances>> {
+    pub(super) fn distances(
+        &self,
+        name: ArtifactName,
+        digest: Digest,
+    ) -> Option<Arc<PackedDistances>> {
         let content = match self.place(name, digest) {
             Place::Memory(content) => content,
             Place::Nowhere => return None,

@@ -15,12 +15,14 @@ use super::packed::Packed;
 use super::record::{self, BODY_BYTES, RecordError, fingerprint_hash, frame, unframe};
 use crate::disk_room::{is_out_of_room, says_no_room};
 use crate::folder::{Folder, FolderError};
+use crate::medium;
 use antipode_ids::JobId;
-use antipode_proto::codec;
+use antipode_proto::codec::{self, CodecError};
 use antipode_proto::killpoint;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -88,11 +90,14 @@ struct Meta {
 pub enum StoreError {
     #[error(transparent)]
     Folder(FolderError),
-    #[error(
-        "{path} was written in format {theirs}, formats up to {} are known",
-        record::STORE_FORMAT
-    )]
-    Newer { path: PathBuf, theirs: u16 },
+    #[error("{path} was written in {what} format {theirs}, formats up to {ours} are known")]
+    Newer {
+        path: PathBuf,
+        /// Which format: `store` for the frames of records, `record` for what is in them.
+        what: &'static str,
+        theirs: u16,
+        ours: u16,
+    },
     /// This artifact cannot be had from the store; the others can.
     #[error("damaged on disk: {0}")]
     Damaged(String),
@@ -192,7 +197,7 @@ impl JobStore {
             Err(error @ (StoreError::Newer { .. } | StoreError::Full { .. })) => return Err(error),
             Ok(None) => return Ok(None),
             Err(error) => {
-                tracing::warn!(%error, "a job's store is of no use any more");
+                tracing::warn!(store = %store.file().display(), %error, "a job's store is of no use any more; it is set aside, what it held is computed again");
                 store.set_aside();
                 return Ok(None);
             }
@@ -202,7 +207,7 @@ impl JobStore {
             Ok(heads) => Ok(Some((store, heads))),
             Err(error @ (StoreError::Newer { .. } | StoreError::Full { .. })) => Err(error),
             Err(error) => {
-                tracing::warn!(%error, "a job's store is of no use any more");
+                tracing::warn!(store = %store.file().display(), %error, "a job's store is of no use any more; it is set aside, what it held is computed again");
                 store.set_aside();
                 Ok(None)
             }
@@ -275,12 +280,21 @@ impl JobStore {
         Ok(written)
     }
 
-    /// The artifact, every byte checked. `None`: it was never stored, or is forgotten.
+    /// The artifact, every byte checked. `None`: it was never stored, or is forgotten. Damage names the file.
     pub fn read(&self, name: ArtifactName) -> Result<Option<(Head, Packed)>, StoreError> {
+        self.read_checked(name).map_err(|error| match error {
+            StoreError::Damaged(reason) => {
+                StoreError::Damaged(format!("{}: {reason}", self.file().display()))
+            }
+            other => other,
+        })
+    }
+
+    fn read_checked(&self, name: ArtifactName) -> Result<Option<(Head, Packed)>, StoreError> {
         let Some(head) = self.record(&key_of(HEAD, name, None))? else {
             return Ok(None);
         };
-        let head: Head = decode_head(&head)?;
+        let head: Head = self.decoded(codec::kind::ARTIFACT_RECORD, &head)?;
         let mut bytes = Vec::new();
         for k in 0..head.chunks {
             match self.record(&key_of(CHUNK, name, Some(k)))? {
@@ -324,10 +338,12 @@ impl JobStore {
             return Ok(None);
         };
         let (hash, body) = self.unframe(META_KEY, &record)?;
-        let meta: Meta = codec::decode(codec::kind::WORKER_META, body)
-            .map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let meta: Meta = self.decoded(codec::kind::WORKER_META, body)?;
         if fingerprint_hash(&meta.fingerprint) != hash || meta.job != self.job.0 {
-            return Err(StoreError::Damaged("it belongs to another job".into()));
+            return Err(StoreError::Damaged(format!(
+                "its fields 'job' ({}) and 'fingerprint' ({}) are not those of job {}",
+                meta.job, meta.fingerprint, self.job
+            )));
         }
         Ok(Some(meta))
     }
@@ -357,11 +373,18 @@ impl JobStore {
         });
         let mut heads = Vec::new();
         for (key, record) in range.map_err(|fault| self.unreadable(fault))? {
-            let head = self.body(&key, &record).and_then(|body| decode_head(&body));
+            let head = self
+                .body(&key, &record)
+                .and_then(|body| self.decoded(codec::kind::ARTIFACT_RECORD, &body));
             match (name_of(self.job, &key), head) {
                 (Some(name), Ok(head)) => heads.push((name, head)),
                 (_, Err(error @ StoreError::Newer { .. })) => return Err(error),
-                (name, _) => tracing::warn!(?name, "a stored artifact is damaged and forgotten"),
+                (None, _) => {
+                    tracing::warn!(store = %self.file().display(), "a stored artifact has no name that is known; it is forgotten");
+                }
+                (Some(name), Err(error)) => {
+                    tracing::warn!(store = %self.file().display(), ?name, %error, "a stored artifact is forgotten");
+                }
             }
         }
         Ok(heads)
@@ -398,16 +421,37 @@ impl JobStore {
         unframe(key, record).map_err(|error| match error {
             RecordError::Newer { theirs } => StoreError::Newer {
                 path: self.file(),
+                what: "store",
                 theirs,
+                ours: record::STORE_FORMAT,
             },
             RecordError::Damaged(reason) => StoreError::Damaged(reason),
+        })
+    }
+
+    fn decoded<T: DeserializeOwned>(
+        &self,
+        kind: codec::Kind,
+        body: &[u8],
+    ) -> Result<T, StoreError> {
+        codec::decode(kind, body).map_err(|error| match error {
+            CodecError::Newer { found, .. } => StoreError::Newer {
+                path: self.file(),
+                what: "record",
+                theirs: found,
+                ours: codec::FORMAT,
+            },
+            other => StoreError::Damaged(other.to_string()),
         })
     }
 
     fn body(&self, key: &[u8], record: &[u8]) -> Result<Vec<u8>, StoreError> {
         let (hash, body) = self.unframe(key, record)?;
         if hash != self.hash {
-            return Err(StoreError::Damaged("it is a record of another job".into()));
+            return Err(StoreError::Damaged(format!(
+                "its field 'fingerprint' is {hash:016x} instead of {:016x}: a record of another job",
+                self.hash
+            )));
         }
         Ok(body.to_vec())
     }
@@ -509,7 +553,7 @@ impl JobStore {
             let mut builder = Database::builder();
             builder.set_cache_size(CACHE_BYTES);
             *slot = Some(match self.lock {
-                Some(_) => builder.create(self.file())?,
+                Some(_) => medium::create(&builder, &self.file())?,
                 None => builder.create_with_backend(Overlay::open(&self.file())?)?,
             });
         }
@@ -571,11 +615,6 @@ fn classify(error: redb::Error) -> Fault {
     }
 }
 
-fn decode_head(body: &[u8]) -> Result<Head, StoreError> {
-    codec::decode(codec::kind::ARTIFACT_RECORD, body)
-        .map_err(|error| StoreError::Damaged(error.to_string()))
-}
-
 fn remove(table: &mut redb::Table<&[u8], &[u8]>, name: ArtifactName) -> Result<(), redb::Error> {
     if table.remove(&key_of(HEAD, name, None)[..])?.is_none() {
         return Ok(());
@@ -625,6 +664,11 @@ fn name_of(job: JobId, key: &[u8]) -> Option<ArtifactName> {
 /// Where the store of a job is.
 pub fn folder_of(data: &Path, job: JobId) -> PathBuf {
     data.join("jobs").join(job.to_string())
+}
+
+/// Is there a store that was set aside?
+pub fn has_set_aside(data: &Path, job: JobId) -> bool {
+    folder_of(data, job).join(SET_ASIDE).exists()
 }
 
 /// The jobs that have a folder under `data`.

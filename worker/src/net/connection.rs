@@ -10,8 +10,6 @@ use antipode_proto::remote::connect_session;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// How long a worker looks for a coordinator that it never met.
-const FIRST_CONTACT: Duration = Duration::from_secs(10);
 /// One try to connect, once it has met it.
 const TRY: Duration = Duration::from_secs(2);
 /// Pause between tries: doubles from the first to the last.
@@ -41,10 +39,12 @@ pub struct Connection {
     pause: Duration,
     met: bool,
     begun: Instant,
+    /// How long a coordinator is looked for that it never met.
+    patience: Option<Duration>,
 }
 
 impl Connection {
-    pub fn new(source: Source) -> Connection {
+    pub fn new(source: Source, patience: Option<Duration>) -> Connection {
         let (address, fresh) = match source {
             Source::Link(link) => (None, Some(link)),
             Source::Address(address) => (Some(address), None),
@@ -58,6 +58,7 @@ impl Connection {
             pause,
             met: false,
             begun: Instant::now(),
+            patience,
         }
     }
 
@@ -114,7 +115,12 @@ impl Connection {
         match error {
             ClientError::Version { ours, theirs } => Err(StartError::Version { ours, theirs }),
             ClientError::Invalid(reason) => Err(StartError::BadAddress { reason }),
-            error if !self.met && self.begun.elapsed() >= FIRST_CONTACT => {
+            error
+                if !self.met
+                    && self
+                        .patience
+                        .is_some_and(|patience| self.begun.elapsed() >= patience) =>
+            {
                 Err(StartError::Unreachable {
                     address: address.into(),
                     tried: self.begun.elapsed(),

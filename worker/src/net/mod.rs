@@ -99,7 +99,8 @@ pub(crate) async fn run_with(
         sabotage: Arc::new(Sabotage::from_environment(folder.path())),
         grace: matches!(config.coordinator, Source::Address(_)).then_some(config.grace),
     };
-    let (driver, happened) = Driver::new(parts, Connection::new(config.coordinator));
+    let (driver, happened) =
+        Driver::new(parts, Connection::new(config.coordinator, config.patience));
     driver.run(happened, lost, shutdown).await?;
     // In this order: nobody may find the folder locked by a worker that says it has ended.
     drop(server);
@@ -173,10 +174,12 @@ impl From<StoreError> for StartError {
         match error {
             StoreError::Folder(error) => error.into(),
             StoreError::Full { path, reason } => StartError::DiskFull { path, reason },
-            StoreError::Newer { path, theirs } => StartError::NewerFormat {
+            StoreError::Newer {
+                path, theirs, ours, ..
+            } => StartError::NewerFormat {
                 path,
                 theirs: theirs.into(),
-                ours: crate::artifacts::STORE_FORMAT.into(),
+                ours: ours.into(),
             },
             other => StartError::Internal(other.to_string()),
         }

@@ -144,15 +144,26 @@ impl Session {
             };
             return self.say(done, actions);
         }
-        if let Some(already) = self.leases.values_mut().find(|other| same(other)) {
-            if already.attempt < lease.attempt {
+        if let Some((key, already)) = self.leases.iter_mut().find(|(_, other)| same(other)) {
+            if already.attempt >= lease.attempt {
+                return;
+            }
+            if already.reads_what(&lease) {
                 already.attempt = lease.attempt;
                 if already.stage == Stage::Waiting || already.stage == Stage::Crowded {
                     already.inputs = lease.inputs;
                     already.consume = lease.consume;
                 }
+                return;
             }
-            return;
+            // Results it rests on were taken back meanwhile: it is another computation.
+            let (old, computing) = (key.lease, already.stage == Stage::Computing);
+            if computing {
+                self.take(old);
+                self.orphans.push(old);
+            } else {
+                self.forget(old, actions);
+            }
         }
         match self.jobs.get(&lease.job).map(|job| &job.engine) {
             None => {

@@ -47,3 +47,14 @@ pub struct Lease {
     pub consume: bool,
     pub stage: Stage,
 }
+
+impl Lease {
+    /// Does it read the same sets as another lease of its task?
+    pub fn reads_what(&self, other: &Lease) -> bool {
+        let contents = |lease: &Lease| -> Vec<_> {
+            let inputs = lease.inputs.iter();
+            inputs.map(|input| (input.name, input.digest)).collect()
+        };
+        contents(self) == contents(other)
+    }
+}

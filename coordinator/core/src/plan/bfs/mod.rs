@@ -272,6 +272,8 @@ impl Bfs {
                 self.accept(level, shard, result);
             }
         }
+        // First what is known without a result: a level may be complete only with that.
+        self.settle();
         self.checkpoint = checkpoint.filter(|&level| level < self.complete);
         for &(shard, count, digest) in packed {
             if let Some(packed) = self.packed.get_mut(shard as usize) {

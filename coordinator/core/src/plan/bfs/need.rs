@@ -2,6 +2,7 @@
 
 use super::Bfs;
 use crate::artifact::{Artifact, ArtifactKind};
+use crate::mutants::{self, Mutant};
 use crate::record::ExpandResult;
 use antipode_solver_core::engine::{Certificate, Digest, Level};
 use std::sync::Arc;
@@ -96,6 +97,9 @@ impl Bfs {
         for input in graph.inputs(level, shard) {
             match self.lack(input) {
                 Lack::Nothing => {}
+                Lack::Copy
+                    if input == Artifact::frontier(level - 1, shard)
+                        && mutants::has(Mutant::ReadyWithoutOwnLevel) => {}
                 Lack::Result => {
                     complete = false;
                     // The last one: results tend to come in order.
@@ -212,6 +216,7 @@ impl Bfs {
         }
         if self
             .checkpoint
+            .filter(|_| !mutants::has(Mutant::DropCheckpoint))
             .is_some_and(|at| self.graph.in_checkpoint(at, artifact))
             || self
                 .writing
