@@ -1,6 +1,6 @@
 //! The clients: they ask, ask again where no answer comes, and remember what they were told.
 
-use crate::clock::MILLI;
+use crate::clock::{MILLI, SECOND};
 use crate::coordinator::Command;
 use crate::invariants::{self, Promise};
 use crate::plan::{ClientPlan, Op};
@@ -245,7 +245,7 @@ impl Sim {
         self.ensure(verdict);
     }
 
-    /// Does what the job says that it needs: one worker more.
+    /// Does what the job says that it needs: a worker more, three at most.
     fn help(&mut self, job: Option<JobId>) {
         let state = self.coordinator.core().zip(job);
         let Some(state) = state.and_then(|(core, job)| core.jobs().get(&job)) else {
@@ -255,7 +255,10 @@ impl Sim {
         let short = state
             .stalled()
             .is_some_and(|(_, why)| why.contains("of memory"));
-        if (suspect || short) && !std::mem::replace(&mut self.has_helped, true) {
+        let (least, most) = (3 * SECOND, 3);
+        let rested = self.now >= self.helped_at + least;
+        if (suspect || short) && rested && self.helpers < most {
+            (self.helpers, self.helped_at) = (self.helpers + 1, self.now);
             self.tally.count("one worker more was needed");
             let w = self.add_worker(None);
             self.start_worker(w);

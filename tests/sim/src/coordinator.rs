@@ -14,7 +14,8 @@ use antipode_coordinator_core::{
     ConnectionId, Coordinator, Effect, Event, Now, Order, RequestId, check,
 };
 use antipode_ids::JobId;
-use antipode_proto::message::FromWorker;
+use antipode_proto::PROTOCOL_VERSION;
+use antipode_proto::message::{FromWorker, ToWorker};
 use rand::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -294,6 +295,11 @@ impl Sim {
                     self.watch.confessed.insert(connection.worker);
                 }
                 match bridge::heard(message, false) {
+                    Heard::Register { protocol, .. } if protocol != PROTOCOL_VERSION => {
+                        self.refuse(id);
+                        let what = "a worker was refused".into();
+                        self.core_step(Event::Noted { what })
+                    }
                     Heard::Register { registration, .. } => self.core_step(Event::Register {
                         connection,
                         registration,
@@ -311,6 +317,20 @@ impl Sim {
                 })
             }
         }
+    }
+
+    /// A worker of another version is told so by the driver itself.
+    fn refuse(&mut self, id: ConnId) {
+        let reason = "another protocol".into();
+        let message = ToWorker::Refused { reason };
+        let due = self
+            .network
+            .send_down(self.now, id, message, &mut self.rng);
+        self.arrive(due);
+        if let Some(process) = self.coordinator.process.as_mut() {
+            process.connections.remove(&id);
+        }
+        self.close_down(id);
     }
 
     /// One event for the core; every invariant is looked at.

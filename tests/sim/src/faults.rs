@@ -7,7 +7,6 @@ use crate::network::{ConnId, Node, Way, some_delay};
 use crate::plan::Fault;
 use crate::sim::{Ev, Sim};
 use antipode_ids::{Cause, Incarnation, WorkerId};
-use antipode_proto::message::FromWorker;
 use antipode_worker::session::Event;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -79,6 +78,12 @@ impl Sim {
                 self.start_worker(w);
             }
             Fault::ForeignWorker => {
+                if self.rng.random_bool(0.5) {
+                    let w = self.add_worker(None);
+                    self.workers[w].protocol += 1;
+                    self.tally.count("fault: worker of another version");
+                    return self.start_worker(w);
+                }
                 let w = self.add_worker(Some((WorkerId(1), "elsewhere".into())));
                 self.workers[w].incarnation = Incarnation(7);
                 self.tally.count("fault: worker of another cluster");
@@ -255,7 +260,7 @@ impl Sim {
         }
         self.watch.harm(names.iter().copied());
         let reason = "a device failed its check".into();
-        self.say_up(w, FromWorker::Retract { names, reason });
+        self.say_to_session(w, life, Event::Retracted { names, reason });
         if self.watch.undisclosed.contains(&w) {
             // Until it was heard.
             self.after(700 * MILLI, Ev::Retract { w });

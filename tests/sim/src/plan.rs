@@ -138,7 +138,7 @@ impl Plan {
             .map(|_| Arc::new(Toy::any(rng)))
             .collect();
         let liar = rng
-            .random_bool(0.02)
+            .random_bool(0.03)
             .then(|| rng.random_range(0..LEAST_WORKERS));
         let clients: Vec<ClientPlan> = (0..toys.len())
             .map(|k| client(k, &toys[k], liar.is_some(), rng))
@@ -181,7 +181,7 @@ impl Plan {
         let span = *[SECOND / 2, SECOND, 3 * SECOND]
             .choose(rng)
             .unwrap_or(&SECOND);
-        let number = rng.random_range(0..=8);
+        let number = rng.random_range(0..=12);
         let mut faults: Vec<(Micros, Fault)> = (0..number)
             .filter_map(|_| Some((rng.random_range(0..span), *kinds.choose(rng)?)))
             .collect();

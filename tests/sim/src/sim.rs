@@ -16,6 +16,7 @@ use crate::trace::{Trace, Tracing};
 use crate::worker::{Answer, FetchId, Machine};
 use antipode_coordinator_core::record::Phase;
 use antipode_ids::{Cause, Incarnation, JobId, WorkerId};
+use antipode_proto::PROTOCOL_VERSION;
 use antipode_solver_core::engine::Level;
 use antipode_worker::session::LeaseId;
 use rand::SeedableRng;
@@ -169,8 +170,9 @@ pub struct Sim {
     pub is_calm: bool,
     /// There is no store any more to go on from.
     pub abandoned: bool,
-    /// A worker was added because a job asked for it.
-    pub has_helped: bool,
+    /// Workers that were added because a job asked for them, and when the last one was.
+    pub helpers: u32,
+    pub helped_at: Micros,
     /// How processes of workers end at present.
     pub cause_of_death: Cause,
     /// Level and shard of a task that kills its worker.
@@ -233,7 +235,8 @@ impl Sim {
             steps: 0,
             is_calm: false,
             abandoned: false,
-            has_helped: false,
+            helpers: 0,
+            helped_at: 0,
             cause_of_death: Cause::Signal(9),
             poison: None,
             broken: None,
@@ -288,6 +291,7 @@ impl Sim {
             slowness: plan.slowness,
             budget: plan.budget,
             is_small: plan.is_small,
+            protocol: PROTOCOL_VERSION,
             lies: false,
             faulty: None,
             retracted: Vec::new(),

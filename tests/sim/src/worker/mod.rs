@@ -39,6 +39,7 @@ pub struct Machine {
     pub budget: usize,
     /// Some tasks are refused for want of memory.
     pub is_small: bool,
+    pub protocol: u32,
     /// Its results are wrong.
     pub lies: bool,
     /// A device of it fails: what it makes meanwhile it will retract.

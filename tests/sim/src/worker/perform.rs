@@ -10,7 +10,6 @@ use crate::sim::{Ev, Sim};
 use crate::tally;
 use antipode_ids::JobId;
 use antipode_ids::{Attempt, Incarnation};
-use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::message::{DiskUse, Ended, FromWorker, ToWorker};
 use antipode_solver_core::job::Task;
 use antipode_worker::session::{Action, Event, Exit, is_for_the_disk};
@@ -287,7 +286,7 @@ impl Sim {
         };
         let member = machine.member.clone();
         let message = FromWorker::Register {
-            protocol: PROTOCOL_VERSION,
+            protocol: machine.protocol,
             version: "0".into(),
             name: machine.name.clone(),
             worker: member.as_ref().map(|m| m.0),
@@ -306,7 +305,7 @@ impl Sim {
     }
 
     /// Into the connection, if there is one; what a broken one swallows, the session repeats.
-    pub fn say_up(&mut self, w: usize, message: FromWorker) {
+    fn say_up(&mut self, w: usize, message: FromWorker) {
         let Some(id) = self.workers[w].process.as_ref().and_then(|p| p.connection) else {
             return;
         };

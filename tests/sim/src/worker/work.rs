@@ -284,6 +284,18 @@ impl Sim {
             self.say_to_session(w, life, event);
             return;
         }
+        if self.workers[w].lies && self.rng.random_bool(0.1) {
+            self.tally.count("fault: law violated");
+            let result = Err(Failure::Violated("a certificate does not hold".into()));
+            let event = Event::Computed {
+                lease,
+                result,
+                engine_time,
+                fetched_bytes,
+                lost,
+            };
+            return self.say_to_session(w, life, event);
+        }
         let output = match &ready.task {
             Task::Expand { level, shard } => self.expand(w, &ready, *level, shard.0, lies),
             Task::Smallest {
