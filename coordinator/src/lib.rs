@@ -11,12 +11,12 @@ mod client;
 mod config;
 mod disk;
 mod error;
-mod offline;
 #[cfg(feature = "media")]
 #[doc(hidden)]
 pub mod medium;
 #[cfg(not(feature = "media"))]
 mod medium;
+mod offline;
 mod prepare;
 mod rpc;
 mod run;

@@ -206,7 +206,9 @@ impl Medium {
 
     /// The power fails: what is unsynced goes as it may, and whoever has the files open is dead.
     pub fn cut(&self, rng: &mut StdRng) {
-        self.images().iter().for_each(|image| locked(image).cut(rng));
+        self.images()
+            .iter()
+            .for_each(|image| locked(image).cut(rng));
     }
 
     /// The process will be dead after so many more changes of each file.

@@ -67,9 +67,7 @@ impl RedbDisk {
 
 fn real(new: &New) -> RealNew {
     let mut bytes = vec![1];
-    new.set
-        .states()
-        .for_each(|x| bytes.extend(x.to_le_bytes()));
+    new.set.states().for_each(|x| bytes.extend(x.to_le_bytes()));
     if new.set.is_empty() {
         bytes = vec![0];
     }
