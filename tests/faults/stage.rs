@@ -32,6 +32,8 @@ pub struct Stage {
     worker_arguments: Vec<String>,
     /// Environment of workers that are started from now on.
     pub worker_kill: Option<String>,
+    /// A variable more in their environment.
+    pub worker_environment: Option<(String, String)>,
     /// Faults that met the job at work.
     pub faults: usize,
 }
@@ -63,6 +65,7 @@ impl Stage {
             coordinator_arguments: coordinator.into(),
             worker_arguments: workers,
             worker_kill: None,
+            worker_environment: None,
             faults: 0,
         }
     }
@@ -110,6 +113,9 @@ impl Stage {
         command.env("ANTIPODE_TEST_DELAY", DELAY);
         if let Some(kill) = &self.worker_kill {
             command.env("ANTIPODE_TEST_KILL", kill);
+        }
+        if let Some((name, value)) = &self.worker_environment {
+            command.env(name, value);
         }
         self.workers[at] = Some(Process::of(command));
     }

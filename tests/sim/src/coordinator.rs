@@ -323,9 +323,7 @@ impl Sim {
     fn refuse(&mut self, id: ConnId) {
         let reason = "another protocol".into();
         let message = ToWorker::Refused { reason };
-        let due = self
-            .network
-            .send_down(self.now, id, message, &mut self.rng);
+        let due = self.network.send_down(self.now, id, message, &mut self.rng);
         self.arrive(due);
         if let Some(process) = self.coordinator.process.as_mut() {
             process.connections.remove(&id);
