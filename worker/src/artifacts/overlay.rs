@@ -39,11 +39,7 @@ impl Overlay {
         })
     }
 
-<<<<<<< HEAD
-    fn read_file(&self, until: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
-=======
     fn read_beneath(&self, until: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
->>>>>>> wk
         let there = until.saturating_sub(offset).min(out.len() as u64) as usize;
         let (real, rest) = out.split_at_mut(there);
         rest.fill(0);
@@ -66,11 +62,7 @@ impl StorageBackend for Overlay {
         if end > written.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-<<<<<<< HEAD
-        self.read_file(written.from_file, offset, out)?;
-=======
         self.read_beneath(written.read_beneath, offset, out)?;
->>>>>>> wk
         for (&page, bytes) in written.pages.range(offset / PAGE..end.div_ceil(PAGE)) {
             let (first, last) = (offset.max(page * PAGE), end.min((page + 1) * PAGE));
             let inside = (first - page * PAGE) as usize..(last - page * PAGE) as usize;
@@ -104,11 +96,7 @@ impl StorageBackend for Overlay {
             let start = page * PAGE;
             if !written.pages.contains_key(&page) {
                 let mut bytes = vec![0; PAGE as usize].into_boxed_slice();
-<<<<<<< HEAD
-                self.read_file(written.from_file, start, &mut bytes)?;
-=======
                 self.read_beneath(written.read_beneath, start, &mut bytes)?;
->>>>>>> wk
                 written.pages.insert(page, bytes);
             }
             let (first, last) = (offset.max(start), end.min(start + PAGE));
