@@ -446,6 +446,16 @@ pub fn a_checkpoint_is_on_disks(
     Ok(())
 }
 
+/// Without faults no task is leased twice: each shard of each level once, one level that turns out empty, and
+/// a few levels ahead of it.
+pub fn no_task_was_leased_twice(toys: &Toys, leases: u64) -> Verdict {
+    let tasks = |toy: &Arc<Toy>| u64::from(toy.shards) * (toy.levels().len() as u64 + 4);
+    let most: u64 = toys.values().map(tasks).sum();
+    ensure(leases <= most, || {
+        format!("{leases} leases, {most} expected at most")
+    })
+}
+
 /// The answer of a finished job is that of the graph.
 pub fn the_answer_is_right(job: JobId, state: &Job, toy: &Toy) -> Verdict {
     let question = &state.record().definition.spec;

@@ -1,7 +1,7 @@
 //! What a worker process holds: artifacts in memory, on disk, or both. The rules are those of the
 //! worker's own `artifacts`, without its threads.
 
-use crate::disk::{Disk, Head, New, WriteError};
+use crate::disk::{Disk, Head, New, OfJob, WriteError};
 use crate::toy::{Set, Toy};
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Held, Input};
@@ -87,7 +87,12 @@ impl Shelf {
     /// What an earlier process left on the disk.
     pub fn open(disk: &mut dyn Disk) -> Shelf {
         let mut shelf = Shelf::default();
-        for (job, fingerprint, heads) in disk.start() {
+        for OfJob {
+            job,
+            fingerprint,
+            heads,
+        } in disk.start()
+        {
             shelf.jobs.insert(job, Job::new(fingerprint));
             for (name, head) in heads {
                 shelf.put(name, head, None, OnDisk::Durable, false);

@@ -48,6 +48,8 @@ pub enum Backing {
 pub struct Options {
     pub backing: Backing,
     pub mutant: Option<Mutant>,
+    /// Without them nothing goes wrong, and clients only submit.
+    pub faults: bool,
     pub tracing: Tracing,
 }
 
@@ -183,7 +185,10 @@ pub struct Sim {
 impl Sim {
     pub fn new(seed: u64, options: Options) -> Sim {
         let mut rng = StdRng::seed_from_u64(seed);
-        let plan = Plan::of(&mut rng);
+        let mut plan = Plan::of(&mut rng);
+        if !options.faults {
+            plan.make_calm();
+        }
         let desk = Desk::new(&plan.clients, |k, client| {
             let mut record = plan.toys[client.toy].record(client.question);
             let definition = Arc::make_mut(&mut record.definition);
@@ -439,6 +444,11 @@ impl Sim {
                 other => return Err(format!("job {id} ended as {other:?}")),
             }
             self.nothing_is_left_behind(id, state.progress().phase == Phase::Finished)?;
+        }
+        if !self.options.faults {
+            let kinds = ["order: Lease Expand", "order: Lease Expand, consuming"];
+            let leases = kinds.iter().map(|kind| self.tally.get(kind)).sum();
+            invariants::no_task_was_leased_twice(&self.toys, leases)?;
         }
         invariants::promises_are_kept(&self.watch, self.coordinator.ledger.durable())
     }

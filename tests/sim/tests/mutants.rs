@@ -11,6 +11,7 @@ fn is_caught(mutant: Mutant, within: u64) {
     let options = Options {
         backing: Backing::Model,
         mutant: Some(mutant),
+        faults: true,
         tracing: Tracing::Off,
     };
     let caught = (0..within).find_map(|seed| Some((seed, run(seed, options).verdict.err()?)));

@@ -16,6 +16,7 @@ fn replay() {
             Backing::Model
         },
         mutant: None,
+        faults: true,
         tracing: Tracing::Keep,
     };
     let outcome = run(seed, options);

@@ -38,6 +38,7 @@ fn run_all(first: u64, seeds: u64, backing: Backing) -> Sum {
     let options = Options {
         backing,
         mutant: None,
+        faults: true,
         tracing: Tracing::Off,
     };
     let (next, sum) = (AtomicU64::new(first), Mutex::new(Sum::default()));
@@ -79,6 +80,7 @@ fn judge(sum: &Sum, backing: Backing) {
         let options = Options {
             backing,
             mutant: None,
+            faults: true,
             tracing: Tracing::Keep,
         };
         let tail = run(*seed, options).tail;
@@ -125,10 +127,25 @@ fn on_files_that_fail_the_answer_is_the_same() {
 }
 
 #[test]
+fn without_faults_nothing_is_done_twice() {
+    let options = Options {
+        backing: Backing::Model,
+        mutant: None,
+        faults: false,
+        tracing: Tracing::Off,
+    };
+    for seed in 0..500 {
+        let outcome = run(seed, options);
+        assert_eq!(outcome.verdict, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
 fn one_seed_gives_one_history() {
     let options = Options {
         backing: Backing::Model,
         mutant: None,
+        faults: true,
         tracing: Tracing::Hash,
     };
     for seed in 0..100 {

@@ -45,6 +45,9 @@ impl Session {
             if let Some((at, _)) = &mut self.retry_persist {
                 *at = now;
             }
+        }
+        if !full {
+            // Also where the want of room came and went between two ticks.
             self.give_room();
         }
         if let Connection::Registered { heartbeat, .. } = self.connection

@@ -42,9 +42,17 @@ pub enum WriteError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damaged(pub String);
 
+/// What is stored of one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfJob {
+    pub job: JobId,
+    pub fingerprint: String,
+    pub heads: Vec<(ArtifactName, Head)>,
+}
+
 pub trait Disk: std::fmt::Debug {
-    /// A process starts on it: what it finds, by job with the job's fingerprint.
-    fn start(&mut self) -> Vec<(JobId, String, Vec<(ArtifactName, Head)>)>;
+    /// A process starts on it: what it finds.
+    fn start(&mut self) -> Vec<OfJob>;
 
     /// Writes artifacts and forgets others, in one commit; lost in a crash unless `durable`, or a
     /// durable commit follows. Returns the bytes written.

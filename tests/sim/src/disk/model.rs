@@ -1,6 +1,6 @@
 //! A disk in a few lines: records with checksums, each synced or not.
 
-use super::{Damaged, Disk, Head, Hit, New, WriteError};
+use super::{Damaged, Disk, Head, Hit, New, OfJob, WriteError};
 use crate::toy::Set;
 use antipode_ids::JobId;
 use antipode_proto::message::ArtifactName;
@@ -53,14 +53,18 @@ fn checksum(name: ArtifactName, body: &[u64; 3]) -> u64 {
 }
 
 impl Disk for ModelDisk {
-    fn start(&mut self) -> Vec<(JobId, String, Vec<(ArtifactName, Head)>)> {
+    fn start(&mut self) -> Vec<OfJob> {
         let mut jobs: BTreeMap<JobId, Vec<(ArtifactName, Head)>> = BTreeMap::new();
         for (name, record) in &self.records {
             jobs.entry(name.job).or_default().push((*name, record.head));
         }
         let fingerprint = |job: JobId| self.fingerprints.get(&job).cloned().unwrap_or_default();
         jobs.into_iter()
-            .map(|(job, heads)| (job, fingerprint(job), heads))
+            .map(|(job, heads)| OfJob {
+                job,
+                fingerprint: fingerprint(job),
+                heads,
+            })
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! The worker's real stores, one for each job, on files that fail.
 
-use super::{Damaged, Disk, Head, Hit, New, WriteError};
+use super::{Damaged, Disk, Head, Hit, New, OfJob, WriteError};
 use crate::medium::Medium;
 use crate::toy::Set;
 use antipode_ids::JobId;
@@ -94,7 +94,7 @@ fn set_of(frontier: &Frontier) -> Set {
 }
 
 impl Disk for RedbDisk {
-    fn start(&mut self) -> Vec<(JobId, String, Vec<(ArtifactName, Head)>)> {
+    fn start(&mut self) -> Vec<OfJob> {
         self.stores.clear();
         let mut found = Vec::new();
         let mut held = BTreeMap::new();
@@ -118,7 +118,11 @@ impl Disk for RedbDisk {
                     let fingerprint = store.fingerprint().to_string();
                     self.fingerprints.insert(job, fingerprint.clone());
                     self.stores.insert(job, store);
-                    found.push((job, fingerprint, heads));
+                    found.push(OfJob {
+                        job,
+                        fingerprint,
+                        heads,
+                    });
                 }
                 Ok(None) => remove_folder(&folder_of(self.folder.path(), job)),
                 // A full disk; the job is looked at another time.
@@ -161,8 +165,11 @@ impl Disk for RedbDisk {
                 }
                 if durable {
                     // Each job has a file of its own.
-                    let of_job = |name: &ArtifactName, _: &mut Digest| name.job == job;
-                    self.durable.extend(self.volatile.extract_if(.., of_job));
+                    let of_job = |(name, _): &(&ArtifactName, &Digest)| name.job == job;
+                    let synced = self.volatile.iter().filter(of_job);
+                    self.durable
+                        .extend(synced.map(|(name, digest)| (*name, *digest)));
+                    self.volatile.retain(|name, _| name.job != job);
                 }
                 Ok(bytes)
             }

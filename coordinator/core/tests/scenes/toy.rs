@@ -7,9 +7,6 @@ use antipode_solver_core::engine::Digest;
 use antipode_solver_core::job::{BfsSpec, JobDefinition, Keep};
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
 use antipode_solver_core::space::{LayoutOptions, SpaceDef};
-use rand::Rng;
-use rand::rngs::StdRng;
-use rand::seq::SliceRandom;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,43 +31,6 @@ impl Toy {
             states: 1 << n,
             shards,
             moves,
-            directed: false,
-        }
-    }
-
-    /// A ring with a second, random permutation: its list of moves is not closed under inverse.
-    pub fn directed(states: u32, shards: u32, rng: &mut StdRng) -> Toy {
-        let ring = (0..states).map(|x| (x + 1) % states).collect();
-        let mut random: Vec<u32> = (0..states).collect();
-        random.shuffle(rng);
-        Toy {
-            states,
-            shards,
-            moves: vec![ring, random],
-            directed: true,
-        }
-    }
-
-    /// A long path with a few short cuts, all involutions: many levels, many of them empty in a shard.
-    pub fn path(states: u32, shards: u32, rng: &mut StdRng) -> Toy {
-        let swap = |start: u32| {
-            let mut p: Vec<u32> = (0..states).collect();
-            (start..states - 1)
-                .step_by(2)
-                .for_each(|x| p.swap(x as usize, x as usize + 1));
-            p
-        };
-        let mut cut: Vec<u32> = (0..states).collect();
-        for _ in 0..2 {
-            let (a, b) = (rng.random_range(0..states), rng.random_range(0..states));
-            if cut[a as usize] == a && cut[b as usize] == b {
-                cut.swap(a as usize, b as usize);
-            }
-        }
-        Toy {
-            states,
-            shards,
-            moves: vec![swap(0), swap(1), cut],
             directed: false,
         }
     }

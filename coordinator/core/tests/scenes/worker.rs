@@ -6,8 +6,6 @@ use antipode_coordinator_core::{ConnectionId, Failure, Held, Input, Order, Regis
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
 use antipode_solver_core::job::{Task, TaskOutput};
-use rand::Rng;
-use rand::rngs::StdRng;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A copy of an artifact.
@@ -44,7 +42,6 @@ pub struct SimWorker {
     /// On their way, in order, on the present connection.
     pub inbox: VecDeque<Order>,
     pub outbox: VecDeque<Report>,
-    pub next_heartbeat: u64,
 }
 
 impl SimWorker {
@@ -63,7 +60,6 @@ impl SimWorker {
             to_disk: Vec::new(),
             inbox: VecDeque::new(),
             outbox: VecDeque::new(),
-            next_heartbeat: 0,
         }
     }
 
@@ -170,22 +166,6 @@ impl SimWorker {
             },
         };
         self.outbox.push_back(report);
-    }
-
-    /// Drops a copy, as a damaged one would be.
-    pub fn damage(&mut self, rng: &mut StdRng) {
-        if self.copies.is_empty() {
-            return;
-        }
-        let at = rng.random_range(0..self.copies.len());
-        let name = *self.copies.keys().nth(at).unwrap();
-        self.copies.remove(&name);
-        if rng.random_bool(0.5) {
-            self.outbox.push_back(Report::Lost {
-                artifacts: vec![name],
-                reason: "damaged".into(),
-            });
-        }
     }
 }
 

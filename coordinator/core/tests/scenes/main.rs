@@ -1,0 +1,6 @@
+//! Small scenes of a cluster, told step by step. (The whole cluster, from a seed, is in `tests/sim`.)
+
+mod departure;
+mod recovery;
+mod toy;
+mod worker;
