@@ -88,11 +88,14 @@ impl Stage {
 
     /// `kill`: ends by itself at that point.
     pub fn start_coordinator(&mut self, kill: Option<&str>) {
-        let line = format!(
-            "coordinator --data coordinator --listen {} --heartbeat 100ms --lease 1s --rebuild-after 1500ms --checkpoint-every 250ms {}",
+        let mut line = format!(
+            "coordinator --data coordinator --listen {} --heartbeat 100ms --lease 1s --rebuild-after 1500ms {}",
             self.address(),
             self.coordinator_arguments
         );
+        if !line.contains("--checkpoint-every") {
+            line += " --checkpoint-every 250ms";
+        }
         let mut command = self.user.command(line.split_whitespace());
         if let Some(kill) = kill {
             command.env("ANTIPODE_TEST_KILL", kill);
