@@ -181,6 +181,16 @@ fn what_a_cluster_keeps_is_asked_at_its_workers() {
         common::fits("verify", &verified);
         assert_eq!(verified["agrees"], true);
     }
+    // A few questions to a larger database: nothing large moves.
+    user.json("submit bfs lrx:8 --keep frontiers --wait --json");
+    let words = ["query", "3", "--word", "L L X R R R X L", "--json"];
+    let far = user.run_words(words).json();
+    assert_eq!(far["source"], "workers", "{far}");
+    assert_eq!(far["answers"][0]["distance"], 8, "{far}");
+    user.file("many", "L L X R R R X L\n".repeat(1000));
+    let many = user.json("query 3 --file many --json");
+    assert_eq!(many["source"], "distances");
+    assert_eq!(many["answers"][999]["word"], far["answers"][0]["word"]);
 }
 
 #[test]
@@ -201,6 +211,11 @@ fn levels_are_made_again_and_agree() {
         let verified = user.json(&format!("verify last --data d{k} --all --json"));
         common::fits("verify", &verified);
         assert_eq!(verified["agrees"], true, "{puzzle}");
+        if (puzzle, keep) == ("lrx:7", "--keep frontiers") {
+            // The frontiers went when the distances were there, also from the disk.
+            assert_eq!(verified["from"], "roots", "{verified}");
+            assert_eq!(verified["distances"]["compared"], "5040", "{verified}");
+        }
         let found = verified["levels"].as_array().expect("levels");
         assert_eq!(found.len(), levels.len());
         for (found, count) in found.iter().zip(levels) {

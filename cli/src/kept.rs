@@ -37,8 +37,8 @@ pub struct Kept {
 enum Source {
     /// As long as the look lives nobody else can change the store.
     Disk {
-        worker: Option<Stored>,
-        _look: antipode_coordinator::Offline,
+        worker: Box<Option<Stored>>,
+        _look: Box<antipode_coordinator::Offline>,
     },
     Workers {
         fetcher: Fetcher,
@@ -78,8 +78,8 @@ impl Kept {
             name: job.name,
             status: job.status,
             source: Source::Disk {
-                worker,
-                _look: coordinator,
+                worker: Box::new(worker),
+                _look: Box::new(coordinator),
             },
         })
     }
@@ -176,13 +176,12 @@ impl Kept {
             ));
         }
         let place = match &self.source {
-            Source::Disk { worker: None, .. } => "the worker's directory is not there".to_string(),
-            Source::Disk {
-                worker: Some(worker),
-                ..
-            } => match worker.damaged.first() {
-                Some(damage) => format!("the worker's store is damaged ({damage})"),
-                None => "the worker's directory holds only a part of it".into(),
+            Source::Disk { worker, .. } => match worker.as_ref() {
+                None => "the worker's directory is not there".to_string(),
+                Some(worker) => match worker.damaged.first() {
+                    Some(damage) => format!("the worker's store is damaged ({damage})"),
+                    None => "the worker's directory holds only a part of it".into(),
+                },
             },
             Source::Workers { .. } => "no connected workers hold all of it".into(),
         };
@@ -201,7 +200,10 @@ impl Kept {
         let input = self.packed(shard)?;
         let read = || match &self.source {
             Source::Disk { worker, .. } => {
-                let worker = worker.as_ref().ok_or("there is no worker's directory")?;
+                let worker = worker
+                    .as_ref()
+                    .as_ref()
+                    .ok_or("there is no worker's directory")?;
                 worker.distances(input.name)
             }
             Source::Workers { .. } => {
@@ -254,7 +256,10 @@ impl Kept {
     ) -> Result<T, String> {
         match &self.source {
             Source::Disk { worker, .. } => {
-                let worker = worker.as_ref().ok_or("there is no worker's directory")?;
+                let worker = worker
+                    .as_ref()
+                    .as_ref()
+                    .ok_or("there is no worker's directory")?;
                 let (count, packed) = worker.packed(input.name)?;
                 unpack(count, &packed.encoding, &packed.bytes)
             }

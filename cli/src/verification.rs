@@ -178,7 +178,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Makes levels again from the roots, until `go_on` says no.
-    pub fn from_roots(
+    pub fn count_again(
         &self,
         last: Level,
         mut go_on: impl FnMut(Finding, u64) -> Result<bool, Failure>,

@@ -6,6 +6,7 @@ mod common;
 
 mod disks;
 mod kills;
+mod lies;
 mod network;
 mod proxy;
 mod stage;

@@ -32,6 +32,8 @@ pub struct Stage {
     worker_arguments: Vec<String>,
     /// Environment of workers that are started from now on.
     pub worker_kill: Option<String>,
+    /// A variable more in their environment.
+    pub worker_environment: Option<(String, String)>,
     /// Faults that met the job at work.
     pub faults: usize,
 }
@@ -63,6 +65,7 @@ impl Stage {
             coordinator_arguments: coordinator.into(),
             worker_arguments: workers,
             worker_kill: None,
+            worker_environment: None,
             faults: 0,
         }
     }
@@ -85,11 +88,14 @@ impl Stage {
 
     /// `kill`: ends by itself at that point.
     pub fn start_coordinator(&mut self, kill: Option<&str>) {
-        let line = format!(
-            "coordinator --data coordinator --listen {} --heartbeat 100ms --lease 1s --rebuild-after 1500ms --checkpoint-every 250ms {}",
+        let mut line = format!(
+            "coordinator --data coordinator --listen {} --heartbeat 100ms --lease 1s --rebuild-after 1500ms {}",
             self.address(),
             self.coordinator_arguments
         );
+        if !line.contains("--checkpoint-every") {
+            line += " --checkpoint-every 250ms";
+        }
         let mut command = self.user.command(line.split_whitespace());
         if let Some(kill) = kill {
             command.env("ANTIPODE_TEST_KILL", kill);
@@ -110,6 +116,9 @@ impl Stage {
         command.env("ANTIPODE_TEST_DELAY", DELAY);
         if let Some(kill) = &self.worker_kill {
             command.env("ANTIPODE_TEST_KILL", kill);
+        }
+        if let Some((name, value)) = &self.worker_environment {
+            command.env(name, value);
         }
         self.workers[at] = Some(Process::of(command));
     }

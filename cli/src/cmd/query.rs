@@ -115,7 +115,8 @@ pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
     let definition = Arc::clone(&kept.status.definition);
     let puzzle = &definition.spec.puzzle;
     let asked = asked(args, file.as_deref(), &Reader::new(puzzle))?;
-    if !kept.has_distances() && !(kept.has_levels() && keeps(&kept)) {
+    let has_all = kept.has_distances() || (kept.has_levels() && keeps(&kept));
+    if !has_all {
         return Err(kept.nothing_kept());
     }
     let pool = args.compute.pool()?;

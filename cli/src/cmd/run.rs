@@ -272,16 +272,25 @@ async fn run(
             Err(panic) => Failure::Internal(format!("the worker: {panic}")),
         }),
     };
-    // Whoever listens has gone only if the worker ended by itself.
-    let _ = stop.send(());
-    if !worker.is_finished() {
-        let _ = worker.await;
+    if over {
+        // Cut off, the worker still hears what is not needed any more, and deletes it.
+        coordinator.close().await;
+        if !worker.is_finished() {
+            let _ = worker.await;
+        }
+        drop(stop);
+    } else {
+        // Whoever listens has gone only if the worker ended by itself.
+        let _ = stop.send(());
+        if !worker.is_finished() {
+            let _ = worker.await;
+        }
+        coordinator.close().await;
     }
     if over && keep == Keep::Result {
         // The worker may have been stopped before it heard that the job is over.
         antipode_worker::remove_job(&folder.worker(), job);
     }
-    coordinator.close().await;
     result
 }
 

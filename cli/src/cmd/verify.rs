@@ -165,7 +165,7 @@ fn from_roots(
     }
     let mut findings = Vec::new();
     let mut compared = 0;
-    let evidence = verification.from_roots(target, |finding, more| {
+    let evidence = verification.count_again(target, |finding, more| {
         let level = finding.level;
         watch.found(&finding)?;
         findings.push(finding);

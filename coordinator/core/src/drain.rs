@@ -52,6 +52,16 @@ impl Coordinator {
             reason,
             ..Drain::default()
         });
+        self.take_back_leases_of(id, out);
+        self.place_all();
+        self.touch_all();
+    }
+
+    /// Its leases return; it forgets those that it has not begun.
+    pub(crate) fn take_back_leases_of(&mut self, id: WorkerId, out: &mut Vec<Effect>) {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
         let leases = std::mem::take(&mut worker.leases);
         let attempts: Vec<_> = leases.keys().copied().collect();
         for (job, key) in leases.into_values() {
@@ -62,8 +72,6 @@ impl Coordinator {
         if !attempts.is_empty() {
             self.order(id, Order::Revoke { attempts }, out);
         }
-        self.place_all();
-        self.touch_all();
     }
 
     /// Lets workers go of which nothing more is needed; asks the others for what is.

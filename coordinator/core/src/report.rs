@@ -57,7 +57,7 @@ impl Coordinator {
                 disk,
             } => {
                 self.note_memory(id, peak_memory_bytes);
-                self.note_disk(now, id, disk);
+                self.note_disk(now, id, disk, out);
             }
             Report::Done {
                 job,
@@ -137,7 +137,7 @@ impl Coordinator {
     }
 
     /// How a worker's disk stands.
-    fn note_disk(&mut self, now: Now, id: WorkerId, disk: DiskUse) {
+    fn note_disk(&mut self, now: Now, id: WorkerId, disk: DiskUse, out: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
@@ -149,6 +149,11 @@ impl Coordinator {
                 "there is room on its disk again"
             };
             worker.record.history.push(now.unix, what.into());
+            let is_full = worker.disk.full;
+            if is_full && self.lasting().next().is_some() {
+                // What it has not begun, others can do.
+                self.take_back_leases_of(id, out);
+            }
             self.place_all();
             self.touch_all();
         }

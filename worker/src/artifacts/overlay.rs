@@ -21,7 +21,7 @@ pub struct Overlay {
 struct Written {
     len: u64,
     /// The file's bytes count up to here; what follows is zeros, or was written.
-    from_file: u64,
+    read_beneath: u64,
     pages: BTreeMap<u64, Box<[u8]>>,
 }
 
@@ -33,13 +33,13 @@ impl Overlay {
             file,
             written: RwLock::new(Written {
                 len,
-                from_file: len,
+                read_beneath: len,
                 pages: BTreeMap::new(),
             }),
         })
     }
 
-    fn from_file(&self, until: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    fn read_beneath(&self, until: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = until.saturating_sub(offset).min(out.len() as u64) as usize;
         let (real, rest) = out.split_at_mut(there);
         rest.fill(0);
@@ -62,7 +62,7 @@ impl StorageBackend for Overlay {
         if end > written.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.from_file(written.from_file, offset, out)?;
+        self.read_beneath(written.read_beneath, offset, out)?;
         for (&page, bytes) in written.pages.range(offset / PAGE..end.div_ceil(PAGE)) {
             let (first, last) = (offset.max(page * PAGE), end.min((page + 1) * PAGE));
             let inside = (first - page * PAGE) as usize..(last - page * PAGE) as usize;
@@ -75,7 +75,7 @@ impl StorageBackend for Overlay {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
         if len < written.len {
-            written.from_file = written.from_file.min(len);
+            written.read_beneath = written.read_beneath.min(len);
             drop(written.pages.split_off(&len.div_ceil(PAGE)));
             if let Some(bytes) = written.pages.get_mut(&(len / PAGE)) {
                 bytes[(len % PAGE) as usize..].fill(0);
@@ -96,7 +96,7 @@ impl StorageBackend for Overlay {
             let start = page * PAGE;
             if !written.pages.contains_key(&page) {
                 let mut bytes = vec![0; PAGE as usize].into_boxed_slice();
-                self.from_file(written.from_file, start, &mut bytes)?;
+                self.read_beneath(written.read_beneath, start, &mut bytes)?;
                 written.pages.insert(page, bytes);
             }
             let (first, last) = (offset.max(start), end.min(start + PAGE));
