@@ -7,7 +7,7 @@ use crate::plan::bfs::{Bfs, TaskKey};
 use crate::record::Record;
 use crate::state::{Coordinator, Job};
 use antipode_ids::{JobId, WorkerId};
-use antipode_solver_core::engine::Level;
+use antipode_solver_core::engine::{Certificate, Level};
 use std::collections::BTreeSet;
 
 type Cells = BTreeSet<(Level, u32)>;
@@ -122,11 +122,13 @@ impl Coordinator {
             let mut wrong = Cells::new();
             for &(_, artifact) in of_job.clone() {
                 job.bfs.remove_copy(artifact, from);
-                let made_by_it = |job: &Job| {
+                let may_be_its = |job: &Job| {
                     let result = job.bfs.cell(artifact.level, artifact.shard)?.result?;
-                    (result.by == Some(from)).then_some(())
+                    // A result that came with a copy has no certificate: who made it is not known.
+                    let unknown = result.certificate == Certificate::default();
+                    (result.by == Some(from) || unknown).then_some(())
                 };
-                if made_by_it(job).is_some() {
+                if may_be_its(job).is_some() {
                     wrong.insert((artifact.level, artifact.shard));
                 }
             }
