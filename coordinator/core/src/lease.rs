@@ -1,5 +1,6 @@
 //! Handing out tasks: which ready task goes to which worker, and which ones nobody may have.
 
+use crate::artifact::Artifact;
 use crate::effect::{Effect, Order};
 use crate::event::Now;
 use crate::plan::bfs::TaskKey;
@@ -229,10 +230,18 @@ impl Coordinator {
         if let TaskKey::Expand { level, shard } = key
             && job.progress.mistrusts
         {
-            // It may have the answer to an earlier lease, which rests on what was taken back.
-            let artifacts = job.bfs.graph().outputs(level, shard).collect();
-            let order = Order::Release { job: id, artifacts };
-            out.push(Effect::Send { connection, order });
+            // It may have the answer to an earlier lease, which rests on what was taken back. What it
+            // is known to hold is right.
+            let known = |artifact: &Artifact| {
+                let holders = job.bfs.holders(*artifact);
+                holders.is_some_and(|holders| holders.contains(to))
+            };
+            let made = job.bfs.graph().outputs(level, shard);
+            let artifacts: Vec<Artifact> = made.filter(|artifact| !known(artifact)).collect();
+            if !artifacts.is_empty() {
+                let order = Order::Release { job: id, artifacts };
+                out.push(Effect::Send { connection, order });
+            }
         }
         let order = Order::Lease {
             job: id,

@@ -289,8 +289,13 @@ impl Sim {
             Command::Ask(_, event) => self.core_step(event),
             Command::Heard(id, message) => {
                 let connection = ConnectionId(id);
+                let registered = self.coordinator.core().is_some_and(|core| {
+                    let mut workers = core.workers().values();
+                    workers.any(|w| w.connection() == Some(connection))
+                });
                 if matches!(message, FromWorker::Retract { .. })
                     && let Some(connection) = self.network.connections.get(&id)
+                    && registered
                 {
                     self.watch.confessed.insert(connection.worker);
                 }

@@ -54,6 +54,8 @@ pub struct Batch {
 pub struct Written {
     pub durable: Vec<ArtifactName>,
     pub failed: Vec<ArtifactName>,
+    /// The disk had no room.
+    pub refused: bool,
     pub lost: Vec<ArtifactName>,
 }
 
@@ -468,6 +470,7 @@ impl Shelf {
                         _ => _ = open.garbage.insert(new.name),
                     }
                 }
+                let mut failed = Vec::new();
                 if durable {
                     let items = &mut self.items;
                     named.retain(|name| match items.get_mut(name) {
@@ -475,11 +478,17 @@ impl Shelf {
                             item.disk = OnDisk::Durable;
                             true
                         }
-                        _ => false,
+                        // Another copy has taken its place meanwhile.
+                        Some(_) => {
+                            failed.push(*name);
+                            false
+                        }
+                        None => false,
                     });
                 }
                 Written {
                     durable: named,
+                    failed,
                     ..Written::default()
                 }
             }
@@ -487,6 +496,7 @@ impl Shelf {
                 open.garbage.extend(garbage);
                 Written {
                     failed: named,
+                    refused: true,
                     ..Written::default()
                 }
             }

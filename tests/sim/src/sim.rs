@@ -407,12 +407,13 @@ impl Sim {
         let explain = |id: &JobId| {
             let job = &core.jobs()[id];
             format!(
-                "job {id} is {:?}: {:?}; ready {:?}, writing {:?}, unsaved {:?}",
+                "job {id} is {:?}: {:?}; ready {:?}, writing {:?}, unsaved {:?}, packed {:?}",
                 job.progress().phase,
                 job.stalled(),
                 job.bfs().ready(),
                 job.bfs().writing(),
                 job.bfs().unsaved(),
+                job.bfs().packed(),
             )
         };
         let jobs: Vec<String> = core.jobs().keys().map(explain).collect();

@@ -104,7 +104,11 @@ impl Artifacts {
                 }
                 match self.write(job, batch, true) {
                     Ok(written) => {
-                        self.mark_durable(&mut named);
+                        let replaced = self.mark_durable(&mut named);
+                        if !replaced.is_empty() {
+                            outcome.reason = "another copy took their place meanwhile".into();
+                            outcome.failed.extend(replaced);
+                        }
                         if !named.is_empty() {
                             done(named, written);
                         }
@@ -120,16 +124,22 @@ impl Artifacts {
     }
 
     /// After a durable commit all that was written before it is durable too; what went meanwhile is
-    /// taken off the list.
-    fn mark_durable(&self, names: &mut Vec<ArtifactName>) {
+    /// taken off the list. Returns what is still held, but not as it was written: it is to be written again.
+    fn mark_durable(&self, names: &mut Vec<ArtifactName>) -> Vec<ArtifactName> {
         let mut shelf = self.shelf();
+        let mut replaced = Vec::new();
         names.retain(|name| match shelf.items.get_mut(name) {
             Some(item) if item.disk != Disk::No => {
                 item.disk = Disk::Durable;
                 true
             }
-            _ => false,
+            Some(_) => {
+                replaced.push(*name);
+                false
+            }
+            None => false,
         });
+        replaced
     }
 
     /// What must be written to have the artifact in the store: `None` if it is there already.

@@ -21,11 +21,12 @@ impl Session {
                 self.heartbeat_at = now;
                 self.resume_at = now;
                 actions.push(Action::Join { worker, cluster });
-                actions.extend(
-                    std::mem::take(&mut self.outbox)
-                        .into_iter()
-                        .map(Action::Send),
-                );
+                for message in std::mem::take(&mut self.outbox) {
+                    if matches!(message, FromWorker::Retract { .. }) {
+                        self.retracted.push((now, message.clone()));
+                    }
+                    actions.push(Action::Send(message));
+                }
                 self.say_again_that_it_drains(actions);
             }
             ToWorker::Refused { reason } => {

@@ -229,6 +229,9 @@ pub struct Session {
     /// Nothing is started before this time.
     resume_at: Instant,
     retry_persist: Option<(Instant, Vec<ArtifactName>)>,
+    /// What was retracted lately, and when it was said. Unlike all else it cannot be told from what is
+    /// announced after a broken connection.
+    retracted: Vec<(Instant, FromWorker)>,
     /// As the coordinator was told last.
     disk_full: bool,
 }
@@ -254,6 +257,7 @@ impl Session {
             heartbeat_at: now,
             resume_at: now,
             retry_persist: None,
+            retracted: Vec::new(),
             disk_full: false,
         }
     }
@@ -310,6 +314,7 @@ impl Session {
             }
             Event::Disconnected => {
                 self.connection = Connection::Away;
+                self.retract_again(now);
                 self.left_alone(now);
             }
             Event::Message(message) => self.hear(now, message, actions),
@@ -369,7 +374,11 @@ impl Session {
                 if let Some((_, waiting)) = &mut self.retry_persist {
                     waiting.retain(|name| !names.contains(name));
                 }
-                self.say(FromWorker::Retract { names, reason }, actions);
+                let message = FromWorker::Retract { names, reason };
+                if self.is_registered() {
+                    self.retracted.push((now, message.clone()));
+                }
+                self.say(message, actions);
             }
             Event::Tick {
                 memory_bytes,
@@ -404,6 +413,15 @@ impl Session {
         } else {
             self.outbox.push(message);
         }
+    }
+
+    /// The connection broke: what was retracted shortly before may not have been heard. After two lease times
+    /// it was, or the coordinator would have given the connection up.
+    fn retract_again(&mut self, now: Instant) {
+        let patience = self.lease_time.saturating_mul(2);
+        let said = std::mem::take(&mut self.retracted).into_iter();
+        let unsure = said.filter(|(at, _)| now.duration_since(*at) < patience);
+        self.outbox.extend(unsure.map(|(_, message)| message));
     }
 
     fn set_stage(&mut self, lease: LeaseId, stage: Stage) {

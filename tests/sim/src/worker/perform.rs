@@ -414,6 +414,7 @@ impl Machine {
         self.disk = disk;
         self.incarnation = Incarnation(0);
         self.member = None;
+        self.ended = None;
         self.faulty = None;
         self.retracted.clear();
     }

@@ -417,7 +417,7 @@ impl Sim {
         };
         if let (Some(process), Some(name)) = (machine.process.as_mut(), name) {
             let written = process.shelf.write(batch, true, machine.disk.as_mut());
-            machine.low_disk |= !written.failed.is_empty();
+            machine.low_disk |= written.refused;
             let item = process.shelf.item(name).map(|item| item.head);
             result = match (&ready.task, item) {
                 _ if !written.durable.contains(&name) => {
@@ -548,7 +548,7 @@ impl Sim {
                 let (roots, missing): (Vec<_>, Vec<_>) =
                     batch.missing.iter().partition(|name| name.level == 0);
                 let written = process.shelf.write(batch, true, disk);
-                machine.low_disk |= !written.failed.is_empty();
+                machine.low_disk |= written.refused;
                 self.trace
                     .add(self.now, format_args!("w{w} wrote {names:?}: {written:?}"));
                 let mut durable = written.durable;

@@ -120,7 +120,23 @@ impl Bfs {
         }
         for shard in 0..self.graph.shards() as u32 {
             self.note_packed(shard);
+            self.ask_for_distances(shard);
         }
+    }
+
+    /// Where more places are wanted, those who have packed distances in memory are asked to write them.
+    fn ask_for_distances(&mut self, shard: u32) {
+        let Some(last) = self.packs() else {
+            return;
+        };
+        let artifact = Artifact::distances(last, shard);
+        if self.is_durable_enough(artifact) {
+            return;
+        }
+        let holders = self.holders(artifact).into_iter().flat_map(Holders::iter);
+        let in_memory = holders.filter(|&(_, durable)| !durable);
+        let asked: Vec<_> = in_memory.map(|(worker, _)| (worker, artifact)).collect();
+        self.news.persist.extend(asked);
     }
 
     /// Artifacts that are to be copied, because they are on too few disks and have a holder: each with
@@ -206,11 +222,9 @@ impl Bfs {
 
     /// A copy is on a worker's disk. False when nobody waits for it (any more).
     pub fn accept_copy(&mut self, artifact: Artifact, to: WorkerId) -> bool {
-        if self.copying.remove(&(artifact, to)).is_none() {
-            return false;
-        }
+        let waited = self.copying.remove(&(artifact, to)).is_some();
         match self.content(artifact) {
-            Some(content) => self.add_copy(artifact, content, to, true).is_ok(),
+            Some(content) => self.add_copy(artifact, content, to, true).is_ok() && waited,
             None => false,
         }
     }
@@ -278,7 +292,8 @@ impl Bfs {
     }
 
     fn is_to_be_durable(&self, artifact: Artifact) -> bool {
-        (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
+        artifact.kind == ArtifactKind::Distances
+            || (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
             || self.writing.contains(&self.graph, artifact)
     }
 
