@@ -41,10 +41,11 @@ impl Session {
     ) {
         let full = disk.full;
         let changed = std::mem::replace(&mut self.disk_full, full) != full;
-        if changed && !full {
-            if let Some((at, _)) = &mut self.retry_persist {
-                *at = now;
-            }
+        if changed
+            && !full
+            && let Some((at, _)) = &mut self.retry_persist
+        {
+            *at = now;
         }
         if !full {
             // Also where the want of room came and went between two ticks.
