@@ -237,13 +237,17 @@ impl Coordinator {
         counted: Result<bool, String>,
         out: &mut Vec<Effect>,
     ) {
+        // The answer is here, whoever else was to give it.
+        let other = lease.filter(|lease| lease.attempt != about.attempt);
+        let is_over = |job: &Job| job.bfs.lease(key) != other;
+        if let Some(other) = other
+            && self.jobs.get(&about.job).is_some_and(is_over)
+        {
+            self.revoke(other, out);
+        }
         match counted {
             Ok(false) => {}
             Ok(true) => {
-                // The answer is here, whoever else was to give it.
-                if let Some(other) = lease.filter(|lease| lease.attempt != about.attempt) {
-                    self.revoke(other, out);
-                }
                 self.note_work(about, key, usage);
                 out.push(Effect::Changed {
                     job: about.job,

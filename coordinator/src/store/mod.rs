@@ -41,7 +41,7 @@ pub struct Store {
     file: PathBuf,
     meta: Meta,
     /// `None` after an error, until it could be opened again.
-    database: Mutex<Option<Database>>,
+    database: Mutex<Option<Opened>>,
     _lock: Lock,
 }
 
@@ -128,6 +128,7 @@ impl Store {
         let database = match slot.take() {
             Some(database) => database,
             None => medium::open(&builder(), &self.file)
+                .map(|database| Opened(Some(database)))
                 .map_err(|error| StoreError(error.to_string()))?,
         };
         // On an error the database is dropped: redb takes no more writes after a failed one.
@@ -137,20 +138,42 @@ impl Store {
     }
 }
 
+/// An open database. Closing writes, and where the file was altered from outside redb may panic over that:
+/// what is to be said of such a file is said when it is read.
+struct Opened(Option<Database>);
+
+impl std::ops::Deref for Opened {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        let Some(database) = &self.0 else {
+            unreachable!("it is closed when it is dropped")
+        };
+        database
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let database = self.0.take();
+        _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(database)));
+    }
+}
+
 fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
     builder
 }
 
-fn open_database(data: &Path, file: &Path, create: bool) -> Result<Database, OpenError> {
+fn open_database(data: &Path, file: &Path, create: bool) -> Result<Opened, OpenError> {
     let opened = guarded(data, || {
         let database = if create {
             medium::create(&builder(), file)
         } else {
             medium::open(&builder(), file)
         };
-        Ok(database)
+        Ok(database.map(|database| Opened(Some(database))))
     })?;
     opened.map_err(|error| match error {
         redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse {
@@ -336,14 +359,14 @@ mod tests {
         drop(store);
         let file = data.path().join(STORE_FILE);
         let bytes = std::fs::read(&file).unwrap();
-        let used = bytes.iter().rposition(|&b| b != 0).unwrap();
+        let used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
         let mut rng = rand::rngs::StdRng::seed_from_u64(7);
         let (mut refused, mut smaller) = (0, 0);
         let silent = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         for _ in 0..150 {
             let mut damaged = bytes.clone();
-            damaged[rng.random_range(0..=used)] ^= 1 << rng.random_range(0..8);
+            damaged[used[rng.random_range(0..used.len())]] ^= 1 << rng.random_range(0..8);
             std::fs::write(&file, &damaged).unwrap();
             match Store::open_existing(data.path()) {
                 Err(_) => refused += 1,

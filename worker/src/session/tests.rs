@@ -779,3 +779,64 @@ fn what_the_disk_did_not_take_is_tried_again() {
     );
     assert_eq!(persists(play.tick(RETRY_PERSIST)), None, "once");
 }
+
+#[test]
+fn a_lease_with_other_inputs_is_another_computation() {
+    let mut play = Play::begun();
+    let old = prepared(&play.lease(2, 0, 1))[0].0;
+    assert_eq!(computing(&play.step(Event::Prepared { lease: old })), [old]);
+    let Event::Leased {
+        job,
+        task,
+        attempt,
+        mut inputs,
+        consume,
+        known,
+    } = leased(2, 0, 2)
+    else {
+        unreachable!()
+    };
+    inputs[0].digest = Digest(2);
+    let anew = Event::Leased {
+        job,
+        task,
+        attempt,
+        inputs,
+        consume,
+        known,
+    };
+    let new = prepared(&play.step(anew))[0].0;
+    assert_ne!(new, old);
+    let actions = play.computed(old);
+    assert!(said(&actions).is_empty(), "{actions:?}");
+    play.step(Event::Prepared { lease: new });
+    let actions = play.computed(new);
+    assert!(
+        matches!(said(&actions)[..], [FromWorker::Done { attempt: given, .. }] if *given == attempt),
+        "{actions:?}"
+    );
+}
+
+#[test]
+fn what_was_retracted_shortly_before_a_break_is_said_again() {
+    let retracted = || Event::Retracted {
+        names: vec![frontier_name(2, 0)],
+        reason: "a device failed".into(),
+    };
+    let again = |play: &mut Play| {
+        play.step(Event::Disconnected);
+        let actions = play.connect();
+        let said = said(&actions).into_iter();
+        said.filter(|message| matches!(message, FromWorker::Retract { .. }))
+            .count()
+    };
+    let mut play = Play::begun();
+    assert_eq!(said(&play.step(retracted())).len(), 1);
+    assert_eq!(again(&mut play), 1, "it may not have been heard");
+    play.tick(LEASE * 3);
+    assert_eq!(
+        again(&mut play),
+        0,
+        "heard, or the connection would not stand"
+    );
+}
