@@ -305,7 +305,10 @@ fn a_checkpoint_is_on_two_disks_and_survives_the_loss_of_one() {
     scene.work_until(|scene| scene.complete() > level + 1);
     let before = scene.complete();
     scene.end(0, false);
-    assert!(scene.said("was lost with"), "the loss is remembered");
+    assert!(
+        scene.said("do not count until it comes back"),
+        "the loss is remembered"
+    );
     // What was computed since the checkpoint is made again, nothing before it.
     let lowest = scene.core.jobs()[&JOB].bfs();
     let lowest = (1..before).find(|&l| (0..4).any(|s| lowest.cell(l, s).unwrap().wanted));
