@@ -616,6 +616,9 @@ fn the_only_worker_drains_to_its_disk() {
         "{since} {reason}"
     );
     scene.restart(0, None);
+    let outlook = scene.core.outlook(scene.now, JOB).unwrap();
+    let redone: usize = outlook.levels.iter().map(|level| level.redone.len()).sum();
+    assert_eq!(redone, 0, "{outlook:?}");
     scene.finish();
 }
 
@@ -733,4 +736,25 @@ fn a_dropped_job_is_gone_and_its_number_too() {
     assert!(scene.core.jobs().is_empty());
     scene.submit(Keep::Result);
     assert_eq!(scene.core.jobs().keys().next(), Some(&JobId(2)));
+}
+
+#[test]
+fn a_checkpoint_that_lost_a_place_gets_another() {
+    let mut scene = Scene::new(3, 1);
+    scene.submit(Keep::Result);
+    scene.work_until(|scene| scene.complete() >= 3);
+    let request = scene.request();
+    scene.step(Event::Pause { request, job: JOB });
+    scene.work_until(|scene| scene.phase() == Phase::Paused);
+    assert!(scene.core.jobs()[&JOB].bfs().scarce().is_empty());
+    scene.end(0, false);
+    scene.pass(4000);
+    // Also while nothing is computed.
+    scene.work_until(|_| false);
+    assert!(scene.core.jobs()[&JOB].bfs().scarce().is_empty());
+    scene.end(1, false);
+    scene.resume(false);
+    scene.finish();
+    let resumed = scene.core.jobs()[&JOB].progress().resumed.unwrap();
+    assert_eq!(resumed.tasks_redone, 0, "{resumed:?}");
 }
