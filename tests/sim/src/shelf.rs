@@ -470,7 +470,7 @@ impl Shelf {
                         _ => _ = open.garbage.insert(new.name),
                     }
                 }
-                let mut failed = Vec::new();
+                let (mut failed, mut lost) = (Vec::new(), Vec::new());
                 if durable {
                     let items = &mut self.items;
                     named.retain(|name| match items.get_mut(name) {
@@ -483,12 +483,17 @@ impl Shelf {
                             failed.push(*name);
                             false
                         }
-                        None => false,
+                        // Whoever asked for it may not know.
+                        None => {
+                            lost.push(*name);
+                            false
+                        }
                     });
                 }
                 Written {
                     durable: named,
                     failed,
+                    lost,
                     ..Written::default()
                 }
             }

@@ -104,7 +104,8 @@ impl Artifacts {
                 }
                 match self.write(job, batch, true) {
                     Ok(written) => {
-                        let replaced = self.mark_durable(&mut named);
+                        let (replaced, gone) = self.mark_durable(&mut named);
+                        outcome.missing.extend(gone);
                         if !replaced.is_empty() {
                             outcome.reason = "another copy took their place meanwhile".into();
                             outcome.failed.extend(replaced);
@@ -124,10 +125,14 @@ impl Artifacts {
     }
 
     /// After a durable commit all that was written before it is durable too; what went meanwhile is
-    /// taken off the list. Returns what is still held, but not as it was written: it is to be written again.
-    fn mark_durable(&self, names: &mut Vec<ArtifactName>) -> Vec<ArtifactName> {
+    /// taken off the list. Returns what is still held, but not as it was written, so that it is to be written
+    /// again, and what is not held any more: whoever asked for it may not know.
+    fn mark_durable(
+        &self,
+        names: &mut Vec<ArtifactName>,
+    ) -> (Vec<ArtifactName>, Vec<ArtifactName>) {
         let mut shelf = self.shelf();
-        let mut replaced = Vec::new();
+        let (mut replaced, mut gone) = (Vec::new(), Vec::new());
         names.retain(|name| match shelf.items.get_mut(name) {
             Some(item) if item.disk != Disk::No => {
                 item.disk = Disk::Durable;
@@ -137,9 +142,12 @@ impl Artifacts {
                 replaced.push(*name);
                 false
             }
-            None => false,
+            None => {
+                gone.push(*name);
+                false
+            }
         });
-        replaced
+        (replaced, gone)
     }
 
     /// What must be written to have the artifact in the store: `None` if it is there already.

@@ -558,7 +558,7 @@ impl Sim {
                     events.push(Event::Persisted { names, bytes });
                 }
                 if !written.lost.is_empty() {
-                    let (names, reason) = (written.lost, "the store was set aside".into());
+                    let (names, reason) = (written.lost, "it is not held here".into());
                     events.push(Event::Lost { names, reason });
                 }
                 if !missing.is_empty() {
