@@ -1,7 +1,10 @@
 //! The two signals that ask a command to stop: Ctrl-C (SIGINT) and SIGTERM.
 
 use crate::exit::Failure;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+const SAME_ONE: Duration = Duration::from_millis(300);
 
 /// Waits for signals; from its creation on they no longer end the process by themselves.
 pub struct Signals {
@@ -28,10 +31,15 @@ impl Signals {
         }
     }
 
-    /// From now on the next signal ends the process at once.
+    /// From now on the next signal ends the process at once. What comes within a moment is the same
+    /// one again: `timeout`, for one, sends to the process and to its group.
     pub fn next_one_kills(mut self) {
         tokio::spawn(async move {
-            let signal = self.next().await;
+            let first = Instant::now();
+            let mut signal = self.next().await;
+            while first.elapsed() < SAME_ONE {
+                signal = self.next().await;
+            }
             eprintln!("stopped at once; what was stored before is still there");
             std::process::exit(128 + i32::from(signal));
         });

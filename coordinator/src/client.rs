@@ -39,7 +39,13 @@ impl Client for LocalClient {
             let Submission { key, spec, fresh } = submission;
             // A retry is answered before anything is built again.
             let asked = key.clone();
-            if let Some(submitted) = self.ask(|to| Question::KnownKey { key: asked, to }).await? {
+            let question = Box::new(spec.clone());
+            let known = |to| Question::KnownKey {
+                key: asked,
+                spec: question,
+                to,
+            };
+            if let Some(submitted) = self.ask(known).await? {
                 return Ok(submitted);
             }
             let prepare = Arc::clone(&self.prepare);

@@ -20,7 +20,7 @@ use antipode_proto::link::CoordinatorLink;
 use antipode_proto::message::{FromWorker, ToWorker};
 use antipode_proto::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use antipode_solver_core::engine::Digest;
-use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::job::{BfsSpec, JobDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -43,6 +43,7 @@ type To<T> = oneshot::Sender<Result<T, ClientError>>;
 pub enum Question {
     KnownKey {
         key: String,
+        spec: Box<BfsSpec>,
         to: To<Option<Submitted>>,
     },
     Submit {
@@ -350,9 +351,21 @@ impl Driver {
         self.next_request += 1;
         // An answer that nobody waits for any more is no error.
         match question {
-            Question::KnownKey { key, to } => {
+            Question::KnownKey { key, spec, to } => {
                 let known = self.state.job_of_key(&key);
-                _ = to.send(Ok(known.map(|(job, existing)| Submitted { job, existing })));
+                let other = known.and_then(|(job, _)| {
+                    let record = self.state.jobs().get(&job)?.record();
+                    let old = &record.definition.spec;
+                    let same = (old.puzzle.generators(), old.puzzle.roots(), old.depth)
+                        == (spec.puzzle.generators(), spec.puzzle.roots(), spec.depth);
+                    (!same).then(|| (job, old.puzzle.name().to_string()))
+                });
+                _ = to.send(match other {
+                    Some((job, puzzle)) => Err(ClientError::Invalid(format!(
+                        "the key '{key}' was used for job {job} ({puzzle}), which is another question; a retry must ask the same, anything else needs another --key"
+                    ))),
+                    None => Ok(known.map(|(job, existing)| Submitted { job, existing })),
+                });
             }
             Question::Submit {
                 key,

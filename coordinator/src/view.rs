@@ -225,7 +225,15 @@ pub fn explain(
     let (explanation, own) = match *subject {
         Subject::Job(job) => {
             let explained = state.explain_job(now, JobId(job));
-            (explained.ok_or_else(|| no_job(job))?, state.own_history())
+            let explained = explained.ok_or_else(|| no_job(job))?;
+            // What happened before it was there does not concern it.
+            let since = state
+                .jobs()
+                .get(&JobId(job))
+                .map_or(0, |j| j.record().submitted_at);
+            let mut own = state.own_history();
+            own.retain(|incident| incident.at >= since);
+            (explained, own)
         }
         Subject::Task { job, level, shard } => {
             let Some(known) = state.jobs().get(&JobId(job)) else {

@@ -98,3 +98,19 @@ fn one_kill_costs_little() {
     stage.finish();
     assert!(before.elapsed() < Duration::from_secs(30));
 }
+
+/// With a depth limit there is no sum that would show it.
+#[test]
+fn verification_finds_a_wrong_answer_that_nothing_else_did() {
+    let user = User::new();
+    let line = "run bfs lrx:8 --depth 9 --data data --json";
+    let mut command = user.command(line.split_whitespace());
+    command.env("ANTIPODE_TEST_LIE", "level=9");
+    let wrong = crate::common::Process::of(command).finish().json();
+    let right = user.json("run bfs lrx:8 --depth 9 --data other --json");
+    assert_ne!(wrong["level_digests"], right["level_digests"]);
+    assert_eq!(user.run("verify last --all --data other").code, Some(0));
+    let verified = user.run("verify last --all --data data");
+    assert_eq!(verified.code, Some(70), "{verified:?}");
+    assert!(verified.stdout.contains("differs"), "{verified:?}");
+}

@@ -90,11 +90,15 @@ async fn drain(args: &Args, call: &Call) -> Result<(), Failure> {
                  `antipode explain {number}` says what became of it"
             )));
         }
-        let now = format!(
-            "worker {name}: {}, {} tasks running",
-            worker.condition,
-            worker.running.len()
-        );
+        let condition = match worker.condition.as_str() {
+            "" => "asked to end",
+            condition => condition,
+        };
+        let tasks = match worker.running.len() {
+            1 => "1 task".to_string(),
+            number => format!("{number} tasks"),
+        };
+        let now = format!("worker {name}: {condition}, {tasks} at work");
         if now != said {
             eprintln!("{now}");
             said = now;

@@ -55,7 +55,13 @@ pub fn explain(args: &Args, call: &Call) -> Result<(), Failure> {
             let client = client.map_err(stores::or_stored_runs)?;
             let subject = match args.subject.as_str() {
                 "last" => Subject::Job(show::number(&client, "last").await?.0),
-                text => parse(text)?,
+                text => match text.strip_prefix("last/") {
+                    Some(task) => {
+                        let job = show::number(&client, "last").await?.0;
+                        parse(&format!("{job}/{task}"))?
+                    }
+                    None => parse(text)?,
+                },
             };
             Ok(client.explain(subject).await?)
         })?,
@@ -128,7 +134,18 @@ fn stored(data: &Path, text: &str) -> Result<Explanation, Failure> {
         None => Subject::Job(number),
     };
     let look = Look::at(&job)?;
-    look.coordinator.explain(&subject).map_err(Failure::Input)
+    let mut explanation = look.coordinator.explain(&subject).map_err(Failure::Input)?;
+    // A stored run is named by its folder, and needs its --data.
+    let asked = format!("`antipode resume {number}`");
+    let here = format!(
+        "`antipode resume {} --data {}`",
+        job.name,
+        crate::puzzle_arg::quoted(data.as_os_str())
+    );
+    for text in &mut explanation.now {
+        *text = text.replace(&asked, &here);
+    }
+    Ok(explanation)
 }
 
 #[cfg(test)]

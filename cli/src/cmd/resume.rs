@@ -208,13 +208,30 @@ fn say(
     print(&report)
 }
 
-/// A line a level, and one a shard that is computed again.
+/// So many shards of a level are named with the reason why they are computed again.
+const NAMED: usize = 2;
+
+/// The sums, then a line a level, and the first few shards that are computed again.
 fn print(report: &OutlookReport) -> Result<(), Failure> {
     line(&format!("job {}, {}", report.job, report.state))?;
+    let kept: u64 = report
+        .levels
+        .iter()
+        .map(|level| u64::from(level.kept))
+        .sum();
+    let redone: usize = report.levels.iter().map(|level| level.redone.len()).sum();
+    let first = report.levels.iter().find(|level| !level.redone.is_empty());
+    let from = first.map_or(String::new(), |level| {
+        format!(", from level {} on", level.level)
+    });
+    line(&format!(
+        "{kept} results are kept, {redone} are computed again{from} (--json names every one)"
+    ))?;
     if let Some(level) = report.checkpoint {
         line(&format!("last checkpoint: level {level}"))?;
     }
     if !report.levels.is_empty() {
+        line("shards of each level that are kept, computed again, not computed yet:")?;
         line("level    kept  redone    open")?;
     }
     for level in &report.levels {
@@ -225,8 +242,11 @@ fn print(report: &OutlookReport) -> Result<(), Failure> {
             level.redone.len(),
             level.open
         ))?;
-        for redone in &level.redone {
+        for redone in level.redone.iter().take(NAMED) {
             line(&format!("       shard {}: {}", redone.shard, redone.reason))?;
+        }
+        if level.redone.len() > NAMED {
+            line(&format!("       and {} more", level.redone.len() - NAMED))?;
         }
     }
     report

@@ -65,8 +65,10 @@ impl Coordinator {
         let leases = std::mem::take(&mut worker.leases);
         let attempts: Vec<_> = leases.keys().copied().collect();
         for (job, key) in leases.into_values() {
+            // What a lease may use up is still there, unless the task has begun: then the worker says so
+            // when it is asked for it.
             if let Some(job) = self.jobs.get_mut(&job) {
-                job.bfs.free(key, false);
+                job.bfs.free(key, true);
             }
         }
         if !attempts.is_empty() {

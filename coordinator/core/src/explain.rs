@@ -37,9 +37,6 @@ impl Coordinator {
     pub fn explain_job(&self, now: Now, id: JobId) -> Option<Explanation> {
         let job = self.jobs.get(&id)?;
         let mut lines = vec![self.explain(now, id)?];
-        if let Some((since, _)) = job.stalled() {
-            lines.push(format!("nobody works on it since {since}"));
-        }
         if job.is_running() {
             lines.extend(self.present(now, job));
         }
@@ -54,7 +51,8 @@ impl Coordinator {
             .troubles
             .keys()
             .chain(job.progress.crashes.iter().map(|(key, _)| key));
-        for key in troubled.collect::<std::collections::BTreeSet<_>>() {
+        let tasks = troubled.filter(|key| !matches!(key, TaskKey::Copy { .. }));
+        for key in tasks.collect::<std::collections::BTreeSet<_>>() {
             if let Some(reason) = job.set_aside(*key, limit) {
                 lines.push(format!("{key} is set aside: {reason}"));
             } else if let Some(crashes) = job.crashes(*key) {
@@ -70,6 +68,13 @@ impl Coordinator {
                 ));
             }
         }
+        let scarce = job.bfs.scarce().len();
+        if scarce > 0 {
+            lines.push(format!(
+                "{scarce} artifacts of the last checkpoint are on fewer than {} disks",
+                job.bfs.places()
+            ));
+        }
         Some(Explanation {
             now: lines,
             history: all(&job.progress.history),
@@ -82,6 +87,13 @@ impl Coordinator {
         let cell = job.bfs.cell(level, shard)?;
         let key = TaskKey::Expand { level, shard };
         let mut lines = Vec::new();
+        if job.progress.phase.is_final() && !job.is_database() {
+            let ended = "its job has ended: the levels are kept, results of single tasks are not";
+            return Some(Explanation {
+                now: vec![ended.into()],
+                history: Vec::new(),
+            });
+        }
         match cell.result {
             Some(result) => {
                 let by = result
@@ -181,6 +193,7 @@ impl Coordinator {
                 .values()
                 .take(4)
                 .map(|(job, key)| format!("job {job}, {key}"))
+                .chain((worker.leases.len() > 4).then(|| "...".into()))
                 .collect();
             lines.push(format!(
                 "it has {} tasks: {}",
@@ -189,7 +202,10 @@ impl Coordinator {
             ));
         }
         if let Some(free) = worker.disk.free_bytes {
-            lines.push(format!("{free} bytes are free on its disk"));
+            lines.push(format!(
+                "{:.1} GiB are free on its disk",
+                free as f64 / f64::from(1u32 << 30)
+            ));
         }
         if worker.record.crashes_in_a_row > 0 {
             lines.push(format!(

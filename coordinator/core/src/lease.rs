@@ -133,7 +133,7 @@ impl Coordinator {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let open = job.is_running() || job.is_database();
+        let open = !job.progress.phase.is_final() || job.is_database();
         let due = if open {
             job.bfs.copies_due()
         } else {

@@ -349,7 +349,7 @@ impl Coordinator {
             let leases = lost_leases.get(job_id).copied().unwrap_or(0);
             if !job.progress.phase.is_final() && (copies > 0 || leases > 0) {
                 let what = format!(
-                    "worker {name} was lost with {copies} artifacts and {leases} leases: {cause}"
+                    "worker {name} is gone ({cause}); {copies} artifacts that it holds and {leases} tasks that it had do not count until it comes back"
                 );
                 job.progress.history.push(now.unix, what);
             }

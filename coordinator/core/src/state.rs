@@ -93,6 +93,8 @@ pub struct Job {
     /// Since when it runs in this process (milliseconds).
     pub(crate) running_since: Option<u64>,
     pub(crate) checkpointing: Checkpointing,
+    /// It was under way at the start of this process and no worker has come yet.
+    pub(crate) is_taken_up: bool,
 }
 
 /// When the next checkpoint is due.
@@ -178,7 +180,7 @@ impl Coordinator {
             } else if job.progress.phase.is_final() {
                 job.bfs.close();
             } else {
-                job.note_resumption();
+                job.is_taken_up = true;
             }
             if job.progress.phase == Phase::Running {
                 job.running_since = Some(now.millis);
@@ -278,6 +280,7 @@ impl Job {
             idle_since: None,
             running_since: None,
             checkpointing: Checkpointing::default(),
+            is_taken_up: false,
         })
     }
 

@@ -30,6 +30,12 @@ impl Coordinator {
                 connection,
                 registration,
             } => {
+                // From here on, tasks done again are counted.
+                for job in self.jobs.values_mut() {
+                    if std::mem::take(&mut job.is_taken_up) {
+                        job.note_resumption();
+                    }
+                }
                 self.register(now, connection, *registration, &mut out);
             }
             Event::Disconnected { connection } => self.disconnected(now, connection, &mut out),

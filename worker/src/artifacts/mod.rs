@@ -229,7 +229,15 @@ impl Artifacts {
             .resident_bytes
             .store(shelf.ledger.resident_bytes(), Relaxed);
         drop(shelf);
-        if let Err(error) = self.write(job, Vec::new(), true) {
+        let tidied = self.write(job, Vec::new(), true).and_then(|_| {
+            let store = self
+                .shelf()
+                .jobs
+                .get(&job)
+                .and_then(|job| job.store.clone());
+            store.map_or(Ok(()), |store| store.compact())
+        });
+        if let Err(error) = tidied {
             tracing::warn!(%error, %job, "cannot tidy up a closed job's store");
         }
     }

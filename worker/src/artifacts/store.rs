@@ -509,6 +509,32 @@ impl JobStore {
         })
     }
 
+    /// Gives the system back what the file does not use (a database does not shrink by itself). What is
+    /// stored stays as it is, whatever becomes of it.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        let compacted = catch_unwind(AssertUnwindSafe(|| {
+            drop(self.opened()?);
+            let mut slot = self
+                .database
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            match slot.as_mut() {
+                Some(database) => Ok(database.compact().map(|_| ())?),
+                None => Err(redb::Error::DatabaseClosed),
+            }
+        }));
+        let reason = match compacted {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the database panicked".into(),
+        };
+        self.close();
+        Err(StoreError::Write {
+            path: self.file(),
+            reason,
+        })
+    }
+
     /// Uses the database; after a fault it is closed, opened again, and tried once more.
     fn guarded<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, Fault> {
         let mut fault = Fault::Broken(String::new());

@@ -534,3 +534,36 @@ fn a_disk_that_takes_nothing_loses_nothing() {
         .persist(&names, |names, _| durable += names.len());
     assert_eq!(durable, names.len());
 }
+
+#[test]
+fn a_closed_job_takes_no_more_room_than_what_it_keeps() {
+    let engine = the_engine();
+    let bench = Bench::new(1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine.clone());
+    // Far more than the frontiers themselves: the same ones again and again.
+    let all = frontiers(&*engine, 12);
+    for _ in 0..40 {
+        let names: Vec<ArtifactName> = all.iter().map(|(name, ..)| *name).collect();
+        for (name, frontier, digest) in &all {
+            let frontier = (**frontier).clone();
+            bench
+                .artifacts
+                .insert_made(*name, frontier, *digest, Certificate::default());
+        }
+        assert!(bench.artifacts.persist(&names, |_, _| {}).failed.is_empty());
+        bench.artifacts.release(&names);
+    }
+    let (name, frontier, digest) = &all[all.len() - 1];
+    bench
+        .artifacts
+        .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+    bench.artifacts.persist(&[*name], |_, _| {});
+    let file = folder_of(bench.data.path(), JOB).join("store.redb");
+    let before = fs::metadata(&file).unwrap().len();
+    bench.artifacts.close_job(JOB, true);
+    let after = fs::metadata(&file).unwrap().len();
+    assert!(after < before, "{before} bytes before, {after} after");
+    let held = bench.artifacts.held();
+    assert_eq!(held.len(), 1);
+    assert_eq!((held[0].name, held[0].digest), (*name, *digest));
+}

@@ -305,7 +305,10 @@ fn a_checkpoint_is_on_two_disks_and_survives_the_loss_of_one() {
     scene.work_until(|scene| scene.complete() > level + 1);
     let before = scene.complete();
     scene.end(0, false);
-    assert!(scene.said("was lost with"), "the loss is remembered");
+    assert!(
+        scene.said("do not count until it comes back"),
+        "the loss is remembered"
+    );
     // What was computed since the checkpoint is made again, nothing before it.
     let lowest = scene.core.jobs()[&JOB].bfs();
     let lowest = (1..before).find(|&l| (0..4).any(|s| lowest.cell(l, s).unwrap().wanted));
@@ -613,6 +616,9 @@ fn the_only_worker_drains_to_its_disk() {
         "{since} {reason}"
     );
     scene.restart(0, None);
+    let outlook = scene.core.outlook(scene.now, JOB).unwrap();
+    let redone: usize = outlook.levels.iter().map(|level| level.redone.len()).sum();
+    assert_eq!(redone, 0, "{outlook:?}");
     scene.finish();
 }
 
@@ -730,4 +736,25 @@ fn a_dropped_job_is_gone_and_its_number_too() {
     assert!(scene.core.jobs().is_empty());
     scene.submit(Keep::Result);
     assert_eq!(scene.core.jobs().keys().next(), Some(&JobId(2)));
+}
+
+#[test]
+fn a_checkpoint_that_lost_a_place_gets_another() {
+    let mut scene = Scene::new(3, 1);
+    scene.submit(Keep::Result);
+    scene.work_until(|scene| scene.complete() >= 3);
+    let request = scene.request();
+    scene.step(Event::Pause { request, job: JOB });
+    scene.work_until(|scene| scene.phase() == Phase::Paused);
+    assert!(scene.core.jobs()[&JOB].bfs().scarce().is_empty());
+    scene.end(0, false);
+    scene.pass(4000);
+    // Also while nothing is computed.
+    scene.work_until(|_| false);
+    assert!(scene.core.jobs()[&JOB].bfs().scarce().is_empty());
+    scene.end(1, false);
+    scene.resume(false);
+    scene.finish();
+    let resumed = scene.core.jobs()[&JOB].progress().resumed.unwrap();
+    assert_eq!(resumed.tasks_redone, 0, "{resumed:?}");
 }

@@ -187,6 +187,7 @@ impl Bfs {
         if missing.is_empty() {
             let level = *level;
             let before = self.checkpoint.replace(level);
+            self.find_scarce();
             self.writing = Writing::No;
             self.news.checkpointed = true;
             if let Some(before) = before {

@@ -76,6 +76,7 @@ impl Bfs {
         let places = match artifact.kind {
             ArtifactKind::Distances => self.places,
             _ if self.writing.contains(&self.graph, artifact) => self.writing.places(),
+            _ if self.is_in_last_checkpoint(artifact) => self.places,
             _ => 1,
         };
         self.holders(artifact)
@@ -95,10 +96,42 @@ impl Bfs {
                 self.unsaved.insert(artifact);
             }
         }
+        self.note_scarce(artifact);
         if places >= self.writing.places() {
             self.writing.saved(artifact);
         } else {
             self.writing.unsaved(&self.graph, artifact);
+        }
+    }
+
+    fn is_in_last_checkpoint(&self, artifact: Artifact) -> bool {
+        self.checkpoint
+            .is_some_and(|level| self.graph.in_checkpoint(level, artifact))
+    }
+
+    fn note_scarce(&mut self, artifact: Artifact) {
+        let places = self.places;
+        let is_scarce = self.is_in_last_checkpoint(artifact)
+            && self
+                .holders(artifact)
+                .is_some_and(|h| !h.is_empty() && h.durable_places() < places);
+        if is_scarce {
+            self.scarce.insert(artifact);
+        } else {
+            self.scarce.remove(&artifact);
+        }
+    }
+
+    /// The last checkpoint, or the number of its places, is another one now.
+    pub(super) fn find_scarce(&mut self) {
+        self.scarce.clear();
+        let Some(level) = self.checkpoint else {
+            return;
+        };
+        let graph = Arc::clone(&self.graph);
+        let shards = 0..graph.shards() as u32;
+        for artifact in shards.flat_map(|s| graph.checkpoint(level, s)) {
+            self.note_scarce(artifact);
         }
     }
 
@@ -122,6 +155,7 @@ impl Bfs {
             self.note_packed(shard);
             self.ask_for_distances(shard);
         }
+        self.find_scarce();
     }
 
     /// Where more places are wanted, those who have packed distances in memory are asked to write them.
@@ -157,8 +191,13 @@ impl Bfs {
         let distances = self.packs().into_iter().flat_map(|last| {
             (0..self.graph.shards() as u32).map(move |s| Artifact::distances(last, s))
         });
+        let scarce = self
+            .scarce
+            .iter()
+            .filter(|a| !self.writing.contains(&self.graph, **a));
         writing
             .filter_map(|&artifact| due(artifact, places))
+            .chain(scarce.filter_map(|&artifact| due(artifact, self.places)))
             .chain(distances.filter_map(|artifact| due(artifact, self.places)))
             .collect()
     }
@@ -239,6 +278,7 @@ impl Bfs {
             return false;
         }
         let other = holders.iter().find(|&(_, durable)| !durable);
+        self.note_scarce(artifact);
         if to_disk {
             self.note_places(artifact);
             if !self.is_durable_enough(artifact) {
@@ -295,6 +335,7 @@ impl Bfs {
         artifact.kind == ArtifactKind::Distances
             || (artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard))
             || self.writing.contains(&self.graph, artifact)
+            || self.is_in_last_checkpoint(artifact)
     }
 
     /// Leases a ready cell: its inputs, and whether what was seen before may be used up.
@@ -469,6 +510,7 @@ impl Bfs {
     }
 
     fn forget_work(&mut self) {
+        self.scarce.clear();
         self.ready.clear();
         self.dirty.clear();
         self.suspects.clear();

@@ -176,6 +176,8 @@ pub struct Bfs {
     packed: Vec<Packed>,
     /// On how many workers' disks a checkpoint is to be.
     places: u32,
+    /// Artifacts of the last checkpoint that are held, but on too few disks.
+    scarce: BTreeSet<Artifact>,
     /// Copies on their way.
     copying: BTreeMap<(Artifact, WorkerId), Lease>,
     /// Nothing more is computed.
@@ -231,6 +233,7 @@ impl Bfs {
             packable: !space.directed && space.kind != "sparse",
             packed: vec![Packed::default(); shards],
             places: 1,
+            scarce: BTreeSet::new(),
             copying: BTreeMap::new(),
             closed: false,
             dirty: Dirty::default(),
@@ -348,6 +351,11 @@ impl Bfs {
     /// On how many workers' disks a checkpoint is to be.
     pub fn places(&self) -> u32 {
         self.places
+    }
+
+    /// Artifacts of the last checkpoint that are held, but on too few disks.
+    pub fn scarce(&self) -> &BTreeSet<Artifact> {
+        &self.scarce
     }
 
     /// Copies on their way.
