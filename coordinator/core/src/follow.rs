@@ -153,10 +153,7 @@ impl Coordinator {
     /// Can nothing go on, because of tasks that nobody may have?
     fn is_stuck(&self, now: Now, id: JobId) -> Option<Phase> {
         let job = self.jobs.get(&id).filter(|job| job.is_running())?;
-        // What nobody holds is not being written: it has to be computed first.
-        let held = |&artifact: &Artifact| job.bfs.holders(artifact).is_some_and(|h| !h.is_empty());
-        let missing = job.bfs.writing().missing();
-        if self.works_for(id) || missing.is_some_and(|missing| missing.iter().any(held)) {
+        if self.works_for(id) || job.bfs.is_being_written() {
             return None;
         }
         let obstacles = self.obstacles(now, job);
@@ -278,7 +275,7 @@ impl Coordinator {
         };
         let computing = self.works_for(id);
         let writing = self.live().next().is_some()
-            && (job.bfs.writing().missing().is_some()
+            && (job.bfs.is_being_written()
                 || (job.bfs.end().is_some() && !job.bfs.unsaved().is_empty()));
         let reason = (!computing && !writing).then(|| self.explain_running(now, job));
         let patience = STALLED_AFTER * self.config.heartbeat;

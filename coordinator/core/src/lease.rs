@@ -346,14 +346,21 @@ fn choose(job: &Job, key: TaskKey, room: &Room) -> Result<WorkerId, Obstacle> {
     let other = others()
         .filter(|&w| room.has_room(w, solo))
         .min_by_key(|w| (room.load[w], *w));
-    match (other, trouble.and_then(|t| t.memory)) {
-        (Some(other), _) => Ok(other),
-        (None, _) if others().next().is_some() => Err(Obstacle::Later),
-        // More memory will not come by asking again; anything else may work at the second try.
+    if let Some(other) = other {
+        return Ok(other);
+    }
+    if others().next().is_some() {
+        return Err(Obstacle::Later);
+    }
+    // More memory will not come by asking again; anything else may work at the second try.
+    let too_small = |worker: WorkerId| trouble.is_some_and(|t| t.too_small.contains(&worker));
+    let again = || all().filter(|&w| !claims(w) && !too_small(w));
+    match (
+        again().find(|&w| w == owner).or(again().next()),
+        trouble.and_then(|t| t.memory),
+    ) {
+        (Some(any), _) => if_room(any),
         (None, Some((needed, allowed))) => Err(Obstacle::Memory(needed, allowed)),
-        (None, None) => match all().find(|&w| !claims(w)) {
-            Some(any) => if_room(if there && !claims(owner) { owner } else { any }),
-            None => Err(Obstacle::Later),
-        },
+        (None, None) => Err(Obstacle::Later),
     }
 }

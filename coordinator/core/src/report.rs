@@ -483,6 +483,7 @@ impl Coordinator {
             }
             Failure::Memory { needed, allowed } => {
                 trouble.avoid.insert(about.from);
+                trouble.too_small.insert(about.from);
                 trouble.memory = Some((needed, allowed.max(trouble.memory.map_or(0, |m| m.1))));
                 format!("it needs {needed} bytes of memory, {allowed} are allowed")
             }

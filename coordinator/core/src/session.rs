@@ -138,7 +138,7 @@ impl Coordinator {
             job.opened.remove(&id);
             job.troubles
                 .values_mut()
-                .for_each(|trouble| _ = trouble.avoid.remove(&id));
+                .for_each(|trouble| trouble.forgive(id));
         }
         self.take_up_copies(id, connection, registration.held, out);
         self.take_up_leases(id, old_leases, registration.running, out);

@@ -39,8 +39,18 @@ pub struct Trouble {
     pub last: String,
     /// Workers that should not get it again while there are others.
     pub avoid: BTreeSet<WorkerId>,
+    /// Those of them that have too little memory for it: asking them again is of no use.
+    pub too_small: BTreeSet<WorkerId>,
     /// The least memory that was missing: needed, allowed.
     pub memory: Option<(u64, u64)>,
+}
+
+impl Trouble {
+    /// The worker was started again or has come back: it may do better now.
+    pub fn forgive(&mut self, worker: WorkerId) {
+        self.avoid.remove(&worker);
+        self.too_small.remove(&worker);
+    }
 }
 
 /// Why the task is not tried any more.

@@ -134,6 +134,13 @@ impl Bfs {
         }
     }
 
+    /// Is anything of a checkpoint still to be written? What nobody holds has to be computed first.
+    pub fn is_being_written(&self) -> bool {
+        let held = |&artifact: &Artifact| self.holders(artifact).is_some_and(|h| !h.is_empty());
+        let missing = self.writing.missing();
+        missing.is_some_and(|missing| missing.iter().any(held))
+    }
+
     /// Gives up a checkpoint that is being made.
     pub fn abandon_checkpoint(&mut self) {
         let writing = std::mem::take(&mut self.writing);
