@@ -2,12 +2,12 @@
 
 use crate::artifact::Artifact;
 use crate::effect::{Change, Effect, Order, Reply};
-use crate::event::Now;
+use crate::event::{ConnectionId, Now};
 use crate::lease::Obstacle;
 use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{News, Writing};
 use crate::record::{Phase, Record};
-use crate::state::Coordinator;
+use crate::state::{Coordinator, Worker};
 use antipode_ids::{JobId, WorkerId};
 use std::collections::BTreeMap;
 
@@ -114,6 +114,9 @@ impl Coordinator {
             }
         }
         if let Some(reason) = self.is_gone(now, id) {
+            if self.ask_what_is_held(now, out) {
+                return;
+            }
             return self.rest(now, id, Phase::Incomplete { reason }, out);
         }
         self.lease_ready(now, id, out);
@@ -148,6 +151,22 @@ impl Coordinator {
             "everything that was stored of it is gone: the checkpoint at level {level} and all frontiers were held by {}; start that worker on its old --data, or begin anew with --fresh",
             held.join(", ")
         ))
+    }
+
+    /// Lets workers announce anew what they hold, where others could not fetch it: they connect again at once.
+    /// False: there is none to be asked.
+    fn ask_what_is_held(&mut self, now: Now, out: &mut Vec<Effect>) -> bool {
+        let doubted = |(_, w): &(WorkerId, &Worker)| w.doubted && !w.local;
+        let asked: Vec<WorkerId> = self.live().filter(doubted).map(|(id, _)| id).collect();
+        let connections = asked
+            .iter()
+            .filter_map(|id| self.workers.get(id)?.connection);
+        let connections: Vec<ConnectionId> = connections.collect();
+        for &connection in &connections {
+            out.push(Effect::HangUp { connection });
+            self.disconnected(now, connection, out);
+        }
+        !connections.is_empty()
     }
 
     /// Can nothing go on, because of tasks that nobody may have?

@@ -471,12 +471,15 @@ impl Coordinator {
                 tried,
                 reason,
             } => {
-                let gone = tried
-                    .iter()
-                    .filter(|&&worker| job.bfs.remove_copy(artifact, worker))
-                    .count();
+                let mut gone = tried;
+                gone.retain(|&worker| job.bfs.remove_copy(artifact, worker));
+                for worker in &gone {
+                    if let Some(worker) = self.workers.get_mut(worker) {
+                        worker.doubted = true;
+                    }
+                }
                 trouble.inputs_missing += 1;
-                if gone == 0 {
+                if gone.is_empty() {
                     trouble.failures += 1;
                 }
                 format!("the {artifact} was not to be had: {reason}")

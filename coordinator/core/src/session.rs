@@ -119,6 +119,7 @@ impl Coordinator {
             disk: before.as_ref().map(|w| w.disk.clone()).unwrap_or_default(),
             failures: BTreeSet::new(),
             quarantined: None,
+            doubted: false,
             at_loss: Vec::new(),
         };
         self.workers.insert(id, worker);

@@ -137,6 +137,9 @@ pub struct Worker {
     pub(crate) failures: BTreeSet<(JobId, TaskKey)>,
     /// Why it gets no tasks any more.
     pub(crate) quarantined: Option<String>,
+    /// Others could not fetch from it what it had announced, so that this is not believed any more. It may
+    /// have it all the same: the way between them may have been bad.
+    pub(crate) doubted: bool,
     /// What it was leased when it was lost, until it comes back or is given up.
     pub(crate) at_loss: Vec<(JobId, TaskKey)>,
 }
@@ -417,6 +420,7 @@ impl Worker {
             disk: DiskUse::default(),
             failures: BTreeSet::new(),
             quarantined: None,
+            doubted: false,
             at_loss: Vec::new(),
         }
     }
