@@ -313,3 +313,36 @@ fn a_drained_worker_leaves_and_the_job_goes_on_without_it() {
     );
     same_answer(&quiet, &waiting.finish().json());
 }
+
+#[test]
+fn a_damaged_store_hides_no_other_and_is_set_aside_when_told() {
+    let user = User::new();
+    user.json("run bfs lrx:6 --data data --json");
+    user.json("run bfs lrx:7 --data data --json");
+    let runs = std::fs::read_dir(user.path("data/runs")).expect("runs");
+    let damaged = runs
+        .flatten()
+        .map(|run| run.path())
+        .find(|run| run.to_string_lossy().contains("lrx-7"))
+        .expect("the run");
+    let store = damaged.join("coordinator/coordinator.redb");
+    std::fs::write(&store, b"something else").expect("it is written");
+    let jobs = user.run("jobs --data data --json");
+    assert_eq!(
+        jobs.json()["jobs"].as_array().map(Vec::len),
+        Some(1),
+        "{jobs:?}"
+    );
+    assert!(jobs.stderr.contains("damaged"), "{jobs:?}");
+    user.run("run bfs lrx:7 --data data")
+        .is_refused(&["damaged"]);
+    let fresh = user.run("run bfs lrx:7 --data data --fresh --json");
+    assert_eq!(fresh.json()["states"], "5040");
+    assert!(fresh.stderr.contains("set aside"), "{fresh:?}");
+    // The results gone, and what the worker held left over.
+    std::fs::remove_dir_all(damaged.join("coordinator")).expect("it was there");
+    assert_eq!(
+        user.json("run bfs lrx:7 --data data --json")["states"],
+        "5040"
+    );
+}

@@ -1,6 +1,7 @@
 //! The folder of a `run`: one store and lock per question under `--data`, so that two runs at once work and
 //! dropping a job is deleting its folder. `runs/pocket-1f0c94d2a7b3/{coordinator,worker}`.
 
+use crate::exit::Failure;
 use antipode_solver_core::job::BfsSpec;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,26 @@ impl RunFolder {
     /// A folder that is there.
     pub fn at(path: PathBuf) -> RunFolder {
         RunFolder { path }
+    }
+
+    /// Moves it out of the way, into `set-aside` under `data`, where nobody looks for runs; says where.
+    pub fn set_aside(&self, data: &Path) -> Result<PathBuf, Failure> {
+        let aside = data.join("set-aside");
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let free = (1..)
+            .map(|k| aside.join(format!("{name}-{k}")))
+            .find(|path| !path.exists());
+        let target = free.unwrap_or_else(|| aside.clone());
+        let moved =
+            std::fs::create_dir_all(&aside).and_then(|()| std::fs::rename(&self.path, &target));
+        moved.map_err(|error| {
+            Failure::other(format!(
+                "{} cannot be moved to {}: {error}; move it away yourself",
+                self.path.display(),
+                target.display()
+            ))
+        })?;
+        Ok(target)
     }
 
     pub fn path(&self) -> &Path {

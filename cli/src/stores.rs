@@ -56,6 +56,8 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
     for (name, folder) in own_store(data).into_iter().chain(run_stores(data)?) {
         match antipode_coordinator::read_only(&folder.coordinator()) {
             Ok(found) => jobs.extend(named(&name, &folder, found)),
+            // One that cannot be read must not hide the others; whoever asks for it alone is told why.
+            Err(error) if is_one_of_many(data) => eprintln!("left out: {error}"),
             Err(busy @ OpenError::InUse { .. }) => eprintln!("left out: {busy}"),
             Err(error) => return Err(error.into()),
         }
@@ -69,6 +71,11 @@ pub fn read(data: &Path) -> Result<Vec<StoredJob>, Failure> {
         (job.status.submitted_at, folder.ok(), job.status.job)
     });
     Ok(jobs)
+}
+
+/// Are the runs under `data` looked at, not one run's own folder?
+fn is_one_of_many(data: &Path) -> bool {
+    run_folder::all(data).is_dir()
 }
 
 /// The one job that `wanted` names: `last`, a full name, or the beginning of one only.

@@ -13,8 +13,8 @@ use crate::report::{self, Asked, BfsReport};
 use crate::run_folder::RunFolder;
 use crate::signals::Signals;
 use crate::{data_dir, memory, offline, stores};
-use antipode_coordinator::Coordinator;
-use antipode_proto::client::{Client, Submission};
+use antipode_coordinator::{Coordinator, OpenError};
+use antipode_proto::client::{Client, ClientError, Submission};
 use antipode_proto::ids::JobId;
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::engine::KernelChoice;
@@ -24,6 +24,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// A stalled job that is to be paused is waited for so many seconds.
+const GIVE_UP_AFTER: u32 = 5;
 
 /// Compute on this machine, with no server to start: resumes where it stopped, prints a stored answer again
 #[derive(Debug, clap::Subcommand)]
@@ -89,7 +92,18 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     if !args.json {
         print_warnings(&spec);
     }
-    match stored(&folder, &spec)? {
+    let found = match stored(&folder, &spec) {
+        Err(OpenError::Damaged { problem, .. }) if args.fresh => {
+            let moved = folder.set_aside(&data)?;
+            eprintln!(
+                "the store of before is damaged ({problem}); it is set aside in {}",
+                moved.display()
+            );
+            Stored::Nothing
+        }
+        found => found?,
+    };
+    match found {
         Stored::Answer(answer) if !args.fresh => {
             eprintln!("stored answer, in {}", folder.path().display());
             let progress = Progress::new(&answer.definition.space, spec.depth, args.json);
@@ -136,6 +150,18 @@ pub fn submit(
     call: &Call,
 ) -> Result<(), Failure> {
     let space = space::build(&spec.puzzle, &spec.layout)?;
+    if !stores::is_store(&folder.coordinator()) && folder.worker().is_dir() {
+        // Its worker would be refused, and what it holds is of no use without the results.
+        std::fs::remove_dir_all(folder.worker()).map_err(|error| {
+            Failure::other(format!(
+                "{} is left of a run whose results are gone, and cannot be deleted: {error}",
+                folder.worker().display()
+            ))
+        })?;
+        eprintln!(
+            "the results of before are gone: what was stored beside them is dropped, all is computed anew"
+        );
+    }
     let work = Work {
         spec,
         start: Start::Submit {
@@ -260,10 +286,11 @@ async fn run(
             progress.finish();
             signals.next_one_kills();
             eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
-            match client.pause(job).await {
-                Ok(status) if status.state == JobState::Finished => print(wanted, call, &status, false, progress),
-                Ok(status) => Err(interrupted(&status, signal, folder, call)),
-                Err(error) => Err(error.into()),
+            match pause_or_give_up(&client, job, signal).await {
+                Err(failure) => Err(failure),
+                Ok(Ok(status)) if status.state == JobState::Finished => print(wanted, call, &status, false, progress),
+                Ok(Ok(status)) => Err(interrupted(&status, signal, folder, call)),
+                Ok(Err(error)) => Err(error.into()),
             }
         }
         ended = &mut worker => Err(match ended {
@@ -322,6 +349,37 @@ fn interrupted(status: &JobStatus, signal: u8, folder: &RunFolder, call: &Call) 
     }
 }
 
+/// Pauses the job, unless it cannot even do that: a job that is stalled (no room on the disk) is waited
+/// for a moment only.
+async fn pause_or_give_up(
+    client: &dyn Client,
+    job: JobId,
+    signal: u8,
+) -> Result<Result<JobStatus, ClientError>, Failure> {
+    let mut pause = client.pause(job);
+    let mut stalled = 0;
+    loop {
+        tokio::select! {
+            paused = &mut pause => return Ok(paused),
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+        }
+        let reason = match client.show(job).await?.state {
+            JobState::Stalled { reason, .. } => reason,
+            _ => {
+                stalled = 0;
+                continue;
+            }
+        };
+        stalled += 1;
+        if stalled >= GIVE_UP_AFTER {
+            let say = format!(
+                "the job cannot go on and nothing more can be stored ({reason}); what was stored before is still there"
+            );
+            return Err(Failure::Interrupted { signal, say });
+        }
+    }
+}
+
 /// What the folder has to say about a question.
 enum Stored {
     Nothing,
@@ -333,7 +391,7 @@ enum Stored {
 }
 
 /// Looks at the jobs of the folder, the newest first.
-fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, Failure> {
+fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, OpenError> {
     let store = folder.coordinator();
     if !stores::is_store(&store) {
         return Ok(Stored::Nothing);

@@ -128,6 +128,15 @@ impl Coordinator {
         }
     }
 
+    /// What jobs that have ended left to be asked gets its copies, too.
+    pub(crate) fn copy_databases(&mut self, out: &mut Vec<Effect>) {
+        let databases = self.jobs.iter().filter(|(_, job)| job.is_database());
+        let databases: Vec<JobId> = databases.map(|(&id, _)| id).collect();
+        for id in databases {
+            self.lease_copies(id, out);
+        }
+    }
+
     /// Leases copies of what is on too few disks, or at a worker that is to end.
     fn lease_copies(&mut self, id: JobId, out: &mut Vec<Effect>) {
         let Some(job) = self.jobs.get(&id) else {

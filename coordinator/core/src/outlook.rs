@@ -118,6 +118,8 @@ fn levels(bfs: &Bfs) -> Vec<LevelOutlook> {
             let shard = shard as u32;
             if cell.result.is_none() {
                 outlook.open += 1;
+            } else if cell.result.is_some_and(|result| result.by.is_none()) {
+                // Known without a task.
             } else if cell.wanted {
                 outlook.redone.push((shard, why(bfs, level, shard)));
             } else {

@@ -413,6 +413,10 @@ impl Coordinator {
         let Some(job) = self.jobs.get_mut(&about.job) else {
             return;
         };
+        if job.progress.phase.is_final() {
+            // A copy of what it left; the job itself has ended.
+            return;
+        }
         job.troubles.remove(&key);
         job.progress.crashes.retain(|(of, _)| *of != key);
         job.progress.tasks_done += 1;

@@ -524,6 +524,10 @@ impl Coordinator {
         };
         let (expected, present) = (all(false), all(true));
         let places = self.config.places(self.lasting().count());
+        let databases = self.jobs.values_mut().filter(|job| job.is_database());
+        for job in databases.filter(|job| job.bfs.places() != places) {
+            job.bfs.set_places(places);
+        }
         for job in self
             .jobs
             .values_mut()

@@ -11,6 +11,7 @@ impl Coordinator {
         match event {
             Event::Tick => {
                 self.tick(now, &mut out);
+                self.copy_databases(&mut out);
                 self.start_checkpoints(now);
                 self.touch_all();
             }

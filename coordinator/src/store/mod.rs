@@ -16,6 +16,7 @@ use antipode_proto::codec::{self, CodecError, kind};
 use lock::Lock;
 use redb::{Builder, Database};
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -180,6 +181,14 @@ fn open_database(data: &Path, file: &Path, create: bool) -> Result<Opened, OpenE
             path: data.into(),
             pid: "unknown".into(),
         },
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::IsADirectory
+            ) =>
+        {
+            OpenError::damaged(data, error.to_string())
+        }
         redb::DatabaseError::Storage(redb::StorageError::Io(error)) => OpenError::Unwritable {
             path: data.into(),
             reason: error.to_string(),

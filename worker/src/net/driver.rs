@@ -144,6 +144,8 @@ impl Driver {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let outcome = loop {
             let event = tokio::select! {
+                // What the coordinator said before the end was asked for is heard before it.
+                biased;
                 Some(happened) = happened.recv() => self.happened(happened),
                 heard = self.connection.hear() => match heard {
                     Ok(Heard::Message(message)) => {

@@ -758,3 +758,31 @@ fn a_checkpoint_that_lost_a_place_gets_another() {
     let resumed = scene.core.jobs()[&JOB].progress().resumed.unwrap();
     assert_eq!(resumed.tasks_redone, 0, "{resumed:?}");
 }
+
+#[test]
+fn kept_frontiers_of_a_directed_list_are_on_two_disks_and_stay_so() {
+    let mut scene = Scene::new(3, 1);
+    scene.toy.directed = true;
+    scene.submit(Keep::Frontiers);
+    scene.finish();
+    let places = |scene: &Scene| {
+        let bfs = scene.core.jobs()[&JOB].bfs();
+        let cells = (1..=6).flat_map(|level| (0..4).map(move |shard| (level, shard)));
+        let held = cells
+            .filter(|&(level, shard)| bfs.content(Artifact::frontier(level, shard)).unwrap().0 > 0);
+        let places = held.map(|(level, shard)| {
+            let holders = bfs.holders(Artifact::frontier(level, shard));
+            holders.unwrap().durable_places()
+        });
+        places.min().unwrap()
+    };
+    assert_eq!(places(&scene), 2);
+    scene.end(0, false);
+    scene.pass(4000);
+    scene.work_until(|_| false);
+    assert_eq!(
+        places(&scene),
+        2,
+        "what was lost is copied again, although the job has ended"
+    );
+}

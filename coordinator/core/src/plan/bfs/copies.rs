@@ -77,6 +77,7 @@ impl Bfs {
             ArtifactKind::Distances => self.places,
             _ if self.writing.contains(&self.graph, artifact) => self.writing.places(),
             _ if self.is_in_last_checkpoint(artifact) => self.places,
+            ArtifactKind::Frontier if self.is_kept(artifact.shard) => self.kept_places(),
             _ => 1,
         };
         self.holders(artifact)
@@ -90,7 +91,7 @@ impl Bfs {
             return self.note_packed(artifact.shard);
         }
         if artifact.kind == ArtifactKind::Frontier {
-            if places > 0 {
+            if places >= self.kept_places() {
                 self.unsaved.remove(&artifact);
             } else if self.is_kept(artifact.shard) {
                 self.unsaved.insert(artifact);
@@ -156,6 +157,18 @@ impl Bfs {
             self.ask_for_distances(shard);
         }
         self.find_scarce();
+        if self.keep && !self.packable && !self.closed {
+            let frontiers: Vec<Artifact> = self.copies().into_iter().map(|(a, ..)| a).collect();
+            frontiers
+                .into_iter()
+                .for_each(|artifact| self.note_places(artifact));
+        }
+    }
+
+    /// On how many disks a frontier is to be that is kept for good; one that ends as packed distances
+    /// needs only one until then.
+    fn kept_places(&self) -> u32 {
+        if self.packable { 1 } else { self.places }
     }
 
     /// Where more places are wanted, those who have packed distances in memory are asked to write them.
@@ -191,6 +204,17 @@ impl Bfs {
         let distances = self.packs().into_iter().flat_map(|last| {
             (0..self.graph.shards() as u32).map(move |s| Artifact::distances(last, s))
         });
+        // Frontiers that are kept for good are to be as safe as a checkpoint.
+        let kept: Vec<Artifact> = match (self.keep && !self.packable, self.closed) {
+            (false, _) => Vec::new(),
+            (true, false) => self.unsaved.iter().copied().collect(),
+            (true, true) => {
+                let copies = self.copies().into_iter();
+                let mut kept: Vec<Artifact> = copies.map(|(artifact, ..)| artifact).collect();
+                kept.dedup();
+                kept
+            }
+        };
         let scarce = self
             .scarce
             .iter()
@@ -198,6 +222,10 @@ impl Bfs {
         writing
             .filter_map(|&artifact| due(artifact, places))
             .chain(scarce.filter_map(|&artifact| due(artifact, self.places)))
+            .chain(
+                kept.into_iter()
+                    .filter_map(|artifact| due(artifact, self.places)),
+            )
             .chain(distances.filter_map(|artifact| due(artifact, self.places)))
             .collect()
     }
