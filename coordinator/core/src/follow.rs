@@ -98,7 +98,7 @@ impl Coordinator {
                 .collect();
             return self.end_job(now, id, Phase::Finished, out);
         }
-        let nobody = self.lasting().next().is_none();
+        let nobody = self.live().all(|(_, w)| w.disk.full);
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };

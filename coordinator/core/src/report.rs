@@ -437,10 +437,22 @@ impl Coordinator {
     fn failed(&mut self, now: Now, about: About, failure: Failure, out: &mut Vec<Effect>) {
         self.forget_lease(about);
         let worker = self.name(about.from);
-        let unfinished = |job: &&mut Job| !job.progress.phase.is_final();
-        let Some(job) = self.jobs.get_mut(&about.job).filter(unfinished) else {
+        let open = |job: &&mut Job| !job.progress.phase.is_final() || job.is_database();
+        let Some(job) = self.jobs.get_mut(&about.job).filter(open) else {
             return;
         };
+        if job.is_database() {
+            // A copy of what it left; there is another try at the next tick.
+            if let Some(key) = key_of(about.task, about.from)
+                && job
+                    .bfs
+                    .lease(key)
+                    .is_some_and(|lease| lease.attempt == about.attempt)
+            {
+                job.bfs.free(key, true);
+            }
+            return;
+        }
         let task = describe(about.task);
         if let Failure::Violated(reason) = failure {
             let reason = format!("worker {worker}, {task}: {reason}");

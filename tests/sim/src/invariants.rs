@@ -245,7 +245,8 @@ impl Watch {
                 continue;
             }
             let bfs = job.bfs();
-            let nobody = !core.workers().values().any(|w| w.is_live());
+            let mut live = core.workers().values().filter(|w| w.is_live());
+            let nobody = live.all(|w| w.disk().full);
             let kept = job.progress().checkpoint.is_some() || bfs.end().is_some();
             ensure(bfs.results() == 0 || kept || nobody, || {
                 format!("job {id} is paused without a checkpoint")

@@ -73,13 +73,17 @@ impl Bfs {
 
     /// Is it on as many disks as it is to be?
     pub fn is_durable_enough(&self, artifact: Artifact) -> bool {
-        let places = match artifact.kind {
-            ArtifactKind::Distances => self.places,
-            _ if self.writing.contains(&self.graph, artifact) => self.writing.places(),
-            _ if self.is_in_last_checkpoint(artifact) => self.places,
-            ArtifactKind::Frontier if self.is_kept(artifact.shard) => self.kept_places(),
-            _ => 1,
-        };
+        // The strictest of those that ask for it.
+        let mut places = 1;
+        if self.writing.contains(&self.graph, artifact) {
+            places = self.writing.places();
+        }
+        if artifact.kind == ArtifactKind::Distances || self.is_in_last_checkpoint(artifact) {
+            places = places.max(self.places);
+        }
+        if artifact.kind == ArtifactKind::Frontier && self.is_kept(artifact.shard) {
+            places = places.max(self.kept_places());
+        }
         self.holders(artifact)
             .is_some_and(|holders| holders.durable_places() >= places)
     }
@@ -159,9 +163,13 @@ impl Bfs {
         self.find_scarce();
         if self.keep && !self.packable && !self.closed {
             let frontiers: Vec<Artifact> = self.copies().into_iter().map(|(a, ..)| a).collect();
-            frontiers
-                .into_iter()
-                .for_each(|artifact| self.note_places(artifact));
+            for artifact in frontiers {
+                self.note_places(artifact);
+                self.ask_holders(artifact);
+            }
+        }
+        for artifact in self.scarce.clone() {
+            self.ask_holders(artifact);
         }
     }
 
@@ -176,7 +184,11 @@ impl Bfs {
         let Some(last) = self.packs() else {
             return;
         };
-        let artifact = Artifact::distances(last, shard);
+        self.ask_holders(Artifact::distances(last, shard));
+    }
+
+    /// Whoever has it in memory is to write it, if it is on too few disks.
+    pub(super) fn ask_holders(&mut self, artifact: Artifact) {
         if self.is_durable_enough(artifact) {
             return;
         }
