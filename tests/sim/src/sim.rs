@@ -406,14 +406,18 @@ impl Sim {
         };
         let explain = |id: &JobId| {
             let job = &core.jobs()[id];
+            let unsaved = job.bfs().unsaved().iter();
+            let unsaved: Vec<_> = unsaved.map(|&a| (a, job.bfs().holders(a))).collect();
             format!(
-                "job {id} is {:?}: {:?}; ready {:?}, writing {:?}, unsaved {:?}, packed {:?}",
+                "job {id} is {:?}: {:?}; ready {:?}, writing {:?}, unsaved {:?}, packed {:?}, {} places, copying {:?}",
                 job.progress().phase,
                 job.stalled(),
                 job.bfs().ready(),
                 job.bfs().writing(),
-                job.bfs().unsaved(),
+                unsaved,
                 job.bfs().packed(),
+                job.bfs().places(),
+                job.bfs().copying(),
             )
         };
         let jobs: Vec<String> = core.jobs().keys().map(explain).collect();
