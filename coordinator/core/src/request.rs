@@ -264,6 +264,10 @@ impl Coordinator {
         self.keys.retain(|_, (job, _)| *job != id);
         self.forgotten = self.forgotten.max(Some(id));
         out.push(Effect::Persist(Record::Forgotten { job: id }));
+        // Copies of what it left may be on their way.
+        for worker in self.workers.values_mut() {
+            worker.leases.retain(|_, (of, _)| *of != id);
+        }
         let connected: Vec<_> = self.live().map(|(worker, _)| worker).collect();
         for worker in connected {
             let order = Order::Close {

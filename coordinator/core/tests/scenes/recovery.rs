@@ -786,3 +786,21 @@ fn kept_frontiers_of_a_directed_list_are_on_two_disks_and_stay_so() {
         "what was lost is copied again, although the job has ended"
     );
 }
+
+#[test]
+fn copies_of_a_dropped_job_are_nobodys_work_any_more() {
+    let mut scene = Scene::new(3, 1);
+    scene.toy.directed = true;
+    scene.submit(Keep::Frontiers);
+    scene.finish();
+    scene.end(0, false);
+    scene.pass(4000);
+    let leases = |scene: &Scene| -> usize {
+        let workers = scene.core.workers().values();
+        workers.map(|worker| worker.leases().len()).sum()
+    };
+    assert!(leases(&scene) > 0, "what was lost is being copied");
+    let request = scene.request();
+    scene.step(Event::Forget { request, job: JOB });
+    assert_eq!(leases(&scene), 0);
+}
