@@ -80,7 +80,7 @@ fn a_killed_run_says_what_it_would_keep_and_goes_on_to_the_same_answer() {
     let levels = outlook["levels"].as_array().expect("levels");
     assert!(levels.len() as u64 >= checkpoint, "{outlook}");
     let kept: u64 = levels.iter().filter_map(|l| l["kept"].as_u64()).sum();
-    assert!(kept >= 9 * checkpoint, "{outlook}");
+    assert!(kept >= checkpoint, "{outlook}");
     assert_eq!(levels[0]["redone"], serde_json::json!([]), "{outlook}");
     assert!(before == snapshot(&worker), "a look changes nothing");
 

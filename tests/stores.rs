@@ -100,7 +100,6 @@ fn a_run_of_the_first_format_is_refused_by_a_sentence_and_left_alone() {
     for command in [
         format!("run {PAUSED} --data data"),
         "show last --data data".into(),
-        "jobs --data data".into(),
         "resume last --data data".into(),
     ] {
         let refused = user.run(&command);

@@ -34,7 +34,7 @@ impl Watermark {
         let data = self.data.display();
         if let Some(reason) = &self.failed {
             return Some(format!(
-                "the coordinator cannot write to its store in {data}: {reason}; it tries again every second, and goes on by itself when it can"
+                "the coordinator's disk takes nothing more: its store in {data} cannot be written ({reason}); it tries again every second, and goes on by itself when it can"
             ));
         }
         let free = free_bytes(&self.data)?;

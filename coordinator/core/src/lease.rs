@@ -48,10 +48,10 @@ impl Coordinator {
         };
         for (key, worker) in granted {
             if let Ok(worker) = worker {
-                self.lease(id, key, worker, out);
+                self.lease(now, id, key, worker, out);
             }
         }
-        self.lease_copies(id, out);
+        self.lease_copies(now, id, out);
     }
 
     /// Is nothing to be leased at present, whatever is ready?
@@ -129,16 +129,16 @@ impl Coordinator {
     }
 
     /// What jobs that have ended left to be asked gets its copies, too.
-    pub(crate) fn copy_databases(&mut self, out: &mut Vec<Effect>) {
+    pub(crate) fn copy_databases(&mut self, now: Now, out: &mut Vec<Effect>) {
         let databases = self.jobs.iter().filter(|(_, job)| job.is_database());
         let databases: Vec<JobId> = databases.map(|(&id, _)| id).collect();
         for id in databases {
-            self.lease_copies(id, out);
+            self.lease_copies(now, id, out);
         }
     }
 
     /// Leases copies of what is on too few disks, or at a worker that is to end.
-    fn lease_copies(&mut self, id: JobId, out: &mut Vec<Effect>) {
+    fn lease_copies(&mut self, now: Now, id: JobId, out: &mut Vec<Effect>) {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
@@ -189,12 +189,12 @@ impl Coordinator {
         }
         for key in granted {
             if let TaskKey::Copy { to, .. } = key {
-                self.lease(id, key, to, out);
+                self.lease(now, id, key, to, out);
             }
         }
     }
 
-    fn lease(&mut self, id: JobId, key: TaskKey, to: WorkerId, out: &mut Vec<Effect>) {
+    fn lease(&mut self, now: Now, id: JobId, key: TaskKey, to: WorkerId, out: &mut Vec<Effect>) {
         let attempt = self.next_attempt();
         let (Some(job), Some(worker)) = (self.jobs.get_mut(&id), self.workers.get_mut(&to)) else {
             return;
@@ -236,6 +236,10 @@ impl Coordinator {
             });
         }
         worker.leases.insert(attempt, (id, key));
+        if job.progress.leased_to.insert(to) {
+            // Before the task is sent: whoever starts after a crash knows whom to wait for.
+            out.push(Effect::Persist(job.progress_record(id, now, true)));
+        }
         if let TaskKey::Expand { level, shard } = key
             && job.progress.mistrusts
         {

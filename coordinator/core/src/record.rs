@@ -9,7 +9,7 @@ use antipode_solver_core::engine::{Certificate, Digest, Level};
 use antipode_solver_core::job::JobDefinition;
 use antipode_solver_core::puzzle::State;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One change of the store. A record replaces the earlier one of the same name.
@@ -93,6 +93,8 @@ pub struct Progress {
     pub resumed: Option<Resumed>,
     /// Workers that finished at least one task of it.
     pub workers: BTreeMap<WorkerId, Participant>,
+    /// Workers that were ever given a task of it: after a restart they are waited for.
+    pub leased_to: BTreeSet<WorkerId>,
     /// With `Finished`: was the space exhausted?
     pub exhausted: bool,
     /// Farthest states with their words.

@@ -188,7 +188,7 @@ impl Coordinator {
             if job.progress.phase == Phase::Running {
                 job.running_since = Some(now.millis);
                 job.checkpointing.last = now.millis;
-                coordinator.awaited.extend(job.progress.workers.keys());
+                coordinator.awaited.extend(&job.progress.leased_to);
             }
             coordinator.touched.insert(id);
             coordinator.jobs.insert(id, job);

@@ -11,7 +11,7 @@ impl Coordinator {
         match event {
             Event::Tick => {
                 self.tick(now, &mut out);
-                self.copy_databases(&mut out);
+                self.copy_databases(now, &mut out);
                 self.start_checkpoints(now);
                 self.touch_all();
             }
