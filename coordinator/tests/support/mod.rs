@@ -47,10 +47,9 @@ pub fn digest(level: Level, shard: u32) -> Digest {
     if count(level, shard) == 0 {
         return Digest::default();
     }
-    Digest(
-        (u128::from(level) + 1) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835
-            + u128::from(shard) * 77_777,
-    )
+    let factor = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    let level = (u128::from(level) + 1).wrapping_mul(factor);
+    Digest(level.wrapping_add(u128::from(shard) * 77_777))
 }
 
 pub fn levels() -> Vec<u64> {

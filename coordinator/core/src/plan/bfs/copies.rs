@@ -209,7 +209,7 @@ impl Bfs {
                 .range((artifact, WorkerId(0))..=(artifact, WorkerId(u64::MAX)))
                 .count();
             let sure = holders.workers().count() as u32 + coming as u32;
-            (sure < places).then_some((artifact, places - sure))
+            (sure < places).then(|| (artifact, places - sure))
         };
         let writing = self.writing.missing().into_iter().flatten();
         let places = self.writing.places();
