@@ -170,6 +170,8 @@ pub struct Sim {
     /// Steps of the core.
     pub steps: u64,
     pub is_calm: bool,
+    /// When a worker started last.
+    pub started: Micros,
     /// There is no store any more to go on from.
     pub abandoned: bool,
     /// Workers that were added because a job asked for them, and when the last one was.
@@ -239,6 +241,7 @@ impl Sim {
             trace: Trace::new(options.tracing),
             steps: 0,
             is_calm: false,
+            started: 0,
             abandoned: false,
             helpers: 0,
             helped_at: 0,
@@ -378,6 +381,10 @@ impl Sim {
             if !ended && self.is_calm && self.all_ended() {
                 ended = true;
                 deadline = self.now + REST;
+            }
+            if ended {
+                // Whoever comes late is told, too, and clears away what it has.
+                deadline = deadline.max(self.started + REST);
             }
             if self.now > deadline {
                 return if ended {

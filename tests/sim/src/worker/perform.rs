@@ -47,6 +47,7 @@ impl Sim {
         machine.process = Some(Process::new(machine.time(base, now), shelf));
         let life = machine.life;
         let first = machine.clock.span(TICK);
+        self.started = now;
         self.note("worker starts", format_args!("{w} life {life}"));
         self.after(first, Ev::WorkerTick { w, life });
         let soon = self.rng.random_range(0..5 * MILLI);
