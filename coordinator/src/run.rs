@@ -12,7 +12,7 @@ use crate::view;
 use crate::watch::Watchers;
 use antipode_coordinator_core as core;
 use antipode_coordinator_core::record::{Record, Stored};
-use antipode_coordinator_core::{ConnectionId, Effect, Event, Order, Reply, Report, RequestId};
+use antipode_coordinator_core::{ConnectionId, Effect, Event, Reply, Report, RequestId};
 use antipode_ids::JobId;
 use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{ClientError, Submitted};
@@ -463,19 +463,12 @@ impl Driver {
                     urgent |= record.is_urgent();
                     self.pending.push(record);
                 }
-                other => {
-                    // What is dropped for good may be needed again if the results that made it needless
-                    // were lost. In one process all end together, and workers forget anyway.
-                    let drops = matches!(
-                        &other,
-                        Effect::Send {
-                            order: Order::Release { .. },
-                            ..
-                        }
-                    );
-                    urgent |= drops && self.connections.values().any(|c| !c.local);
-                    self.held_back.push(other);
-                }
+                // A refusal promises nothing.
+                Effect::Reply {
+                    reply: Reply::NotNow { .. },
+                    ..
+                } => self.perform_one(effect),
+                other => self.held_back.push(other),
             }
         }
         if self.retry_at.is_some() {
