@@ -146,3 +146,29 @@ fn a_full_disk_of_a_worker_is_said_and_waited_for() {
         .for_each(|worker| drop(worker.take()));
     drop(disk);
 }
+
+#[test]
+fn a_full_disk_of_the_coordinator_is_said_and_waited_for() {
+    let arguments = vec![String::new(); WORKERS];
+    let mut stage = Stage::prepared("", "--disk-reserve 1MiB", arguments);
+    let Some(disk) = Tmpfs::mount(stage.user.path("coordinator"), 8 << 10) else {
+        eprintln!("not tried: this user may not mount a file system");
+        return;
+    };
+    stage.start_all();
+    stage.submit();
+    stage.reach(3);
+    let ballast = stage.user.path("coordinator/ballast");
+    // Not a byte is left.
+    let _ = std::fs::write(&ballast, vec![1u8; 8 << 20]);
+    eventually("the full disk is said", || {
+        stage.user.run("explain last").stdout.contains("disk")
+    });
+    let refused = stage.user.run("submit bfs lrx:7 --json");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("goes on by itself"), "{refused:?}");
+    disk.enlarge(64 << 10);
+    stage.finish();
+    drop(stage.coordinator.take());
+    drop(disk);
+}
