@@ -1,20 +1,21 @@
-//! Measures all-pairs searches: `diameter PUZZLE [root=..] [items=K] [threads=T] [force=1]`. With `items` only so many items
+//! Measures all-pairs searches: `diameter PUZZLE [root=..] [items=K] [threads=T] [force=1] [bounds=1]`. With `items` only so many items
 //! are run and the rest is extrapolated.
 
 use antipode_solver_core::puzzle::{PuzzleOptions, resolve};
-use antipode_solver_core::survey::diameter::{AllPairs, Graph, Summary, Symmetry};
+use antipode_solver_core::survey::diameter::{AllPairs, Graph, Summary, Symmetry, bounds};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let mut options = PuzzleOptions::default();
-    let (mut items, mut threads, mut force) = (u32::MAX, 2, false);
+    let (mut items, mut threads, mut force, mut by_bounds) = (u32::MAX, 2, false, false);
     for a in &args[2..] {
         match a.split_once('=') {
             Some(("root", v)) => options.root = Some(v.into()),
             Some(("metric", v)) => options.metric = Some(v.into()),
             Some(("moves", v)) => options.moves = Some(v.into()),
             Some(("orbits", v)) => options.orbits = Some(v.into()),
+            Some(("bounds", _)) => by_bounds = true,
             Some(("force", _)) => force = true,
             Some(("items", v)) => items = v.parse()?,
             Some(("threads", v)) => threads = v.parse()?,
@@ -41,6 +42,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Symmetry::of(&puzzle, &graph)
     };
     println!("{} ({:?})", symmetry.proof, t.elapsed());
+    if by_bounds {
+        let t = Instant::now();
+        let done = bounds(&graph, &symmetry, &|| false, |sources, known, now| {
+            println!(
+                "{sources} sources, {known} known, {now:?}, {:?}",
+                t.elapsed()
+            )
+        })?;
+        println!("{done:?} {:?}", t.elapsed());
+        return Ok(());
+    }
     let all = AllPairs::new(graph, symmetry);
     let t = Instant::now();
     let mut sum = Summary::default();

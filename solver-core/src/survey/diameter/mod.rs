@@ -16,6 +16,7 @@
 mod all_pairs;
 mod answer;
 mod automorphisms;
+mod bounds;
 mod error;
 mod far;
 mod graph;
@@ -29,6 +30,7 @@ mod transitive;
 pub use all_pairs::AllPairs;
 pub use answer::{Answer, Method, Pair, Pairs, mean};
 
+pub use bounds::{Bounds, bounds};
 pub use error::SurveyError;
 pub use graph::{Graph, GraphSize};
 pub use summary::Summary;

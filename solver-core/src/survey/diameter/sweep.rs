@@ -113,6 +113,11 @@ impl Sweep {
         level
     }
 
+    /// Which states got new bits in the last level, in order.
+    pub fn changed(&self) -> impl Iterator<Item = bool> + '_ {
+        self.flags.iter().map(|f| f & CHANGED != 0)
+    }
+
     /// Bits that a state got in the last level.
     pub fn news(&self, state: u32) -> Row {
         let i = state as usize;

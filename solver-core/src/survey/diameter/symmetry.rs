@@ -41,6 +41,11 @@ impl Symmetry {
         Symmetry { leader, proof }
     }
 
+    /// The smallest state of the class of `state`.
+    pub(crate) fn leader(&self, state: u32) -> u32 {
+        self.leader.get(state as usize).copied().unwrap_or(state)
+    }
+
     /// The smallest state of each class, large classes first, then ascending; and where the sizes change.
     pub(crate) fn sources(&self, states: u32) -> (Vec<u32>, Vec<SizeClass>) {
         let mut size = vec![0u32; states as usize];
