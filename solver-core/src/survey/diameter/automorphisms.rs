@@ -11,8 +11,9 @@ use crate::perm::Perm;
 use crate::puzzle::Puzzle;
 use rayon::prelude::*;
 
-/// Partial position maps tried at most.
-const TRIES_MAX: u32 = 20_000;
+/// Partial position maps tried at most, and at most so many times positions times moves.
+const TRIES_MAX: usize = 20_000;
+const WORK_MAX: usize = 100_000_000;
 /// Position maps kept.
 const MAPS_MAX: usize = 100;
 /// Up to so many labels all renamings are tried.
@@ -225,8 +226,8 @@ fn position_maps(puzzle: &Puzzle) -> Vec<Perm> {
         moved: (0..puzzle.degree())
             .map(|i| moves.iter().any(|p| p.at(i) != i))
             .collect(),
+        tries_left: TRIES_MAX.min(WORK_MAX / (moves.len() * puzzle.degree())),
         moves,
-        tries: 0,
         found: Vec::new(),
     };
     let mut start: Partial = Partial {
@@ -261,7 +262,7 @@ struct PositionSearch<'a> {
     moves: Vec<&'a Perm>,
     shapes: Vec<Vec<usize>>,
     moved: Vec<bool>,
-    tries: u32,
+    tries_left: usize,
     found: Vec<Perm>,
 }
 
@@ -269,10 +270,10 @@ impl PositionSearch<'_> {
     /// Depth first: the next move gets its partner as soon as a position has its image, since each choice
     /// then carries images along whole orbits.
     fn extend(&mut self, partial: Partial) {
-        self.tries += 1;
-        if self.tries > TRIES_MAX || self.found.len() >= MAPS_MAX {
+        if self.tries_left == 0 || self.found.len() >= MAPS_MAX {
             return;
         }
+        self.tries_left -= 1;
         let some_known = (0..self.moved.len()).any(|i| self.moved[i] && partial.to[i].is_some());
         let next = partial.partner.len();
         if some_known && next < self.moves.len() {
