@@ -22,6 +22,7 @@ mod place;
 pub mod plan;
 pub mod record;
 mod refute;
+mod rhythm;
 mod report;
 mod request;
 mod session;

@@ -14,6 +14,7 @@ use crate::event::{ConnectionId, DiskUse, Now, RequestId};
 use crate::incident::History;
 use crate::plan::bfs::{Bfs, TaskKey};
 use crate::record::{JobRecord, LevelRecord, Phase, Progress, Record, Stored, WorkerRecord};
+use crate::rhythm::Checkpointing;
 use crate::trouble::{self, Crashes, Trouble};
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::Level;
@@ -95,17 +96,6 @@ pub struct Job {
     pub(crate) checkpointing: Checkpointing,
     /// It was under way at the start of this process and no worker has come yet.
     pub(crate) is_taken_up: bool,
-}
-
-/// When the next checkpoint is due.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Checkpointing {
-    /// The last one was complete (or the job started) at this time.
-    pub last: u64,
-    /// The present one began at this time.
-    pub began: Option<u64>,
-    /// How long the last one took.
-    pub took: Option<u64>,
 }
 
 /// A worker that registered, now or before.
