@@ -17,7 +17,9 @@ impl Coordinator {
     pub(crate) fn start_checkpoints(&mut self, now: Now) {
         for (&id, job) in self.jobs.iter_mut().filter(|(_, job)| job.is_running()) {
             // After the last level little is left to do; only a pause makes a checkpoint of that.
-            if job.bfs.checkpoint().unwrap_or(0) >= job.bfs.reached()
+            // Items need none: their results are stored one by one, and what they make is kept.
+            if job.bfs.graph().is_batch()
+                || job.bfs.checkpoint().unwrap_or(0) >= job.bfs.reached()
                 || job.bfs.end().is_some()
                 || *job.bfs.writing() != Writing::No
             {
@@ -96,11 +98,12 @@ impl Coordinator {
         };
         if job.is_running() && !job.pausing.is_empty() {
             // Without workers nothing can be written; what was checkpointed before stands.
-            if checkpointed || nobody || mutants::has(Mutant::PauseWithoutCheckpoint) {
+            let even = job.bfs.graph().is_batch() && job.bfs.unsaved().is_empty();
+            if checkpointed || nobody || even || mutants::has(Mutant::PauseWithoutCheckpoint) {
                 return self.paused(now, id, out);
             }
             // The search may have ended under the checkpoint that the pause had begun.
-            if job.bfs.begin_checkpoint() {
+            if !job.bfs.graph().is_batch() && job.bfs.begin_checkpoint() {
                 job.checkpointing.began = Some(now.millis);
                 self.touched.insert(id);
             }

@@ -81,6 +81,8 @@ pub struct Job {
     pub(crate) record: Arc<JobRecord>,
     pub(crate) progress: Progress,
     pub(crate) bfs: Bfs,
+    /// The records of the items of a batch job. An item has one exactly when its result came with one.
+    pub(crate) items: BTreeMap<u32, Arc<[u8]>>,
     pub(crate) owners: Vec<Option<WorkerId>>,
     /// Workers that were told the definition on their present connection.
     pub(crate) opened: BTreeSet<WorkerId>,
@@ -166,7 +168,13 @@ impl Coordinator {
             let Progress {
                 checkpoint, packed, ..
             } = &stored.progress;
-            job.bfs.restore(stored.results, *checkpoint, packed);
+            job.items = stored.items;
+            let mut results = stored.results;
+            if job.has_records() && !stored.progress.phase.is_final() {
+                // The answer is made of the records: a result without one is of no use.
+                results.retain(|(_, item, _)| job.items.contains_key(item));
+            }
+            job.bfs.restore(results, *checkpoint, packed);
             job.progress = stored.progress;
             if job.is_database() {
                 job.bfs.close_keeping();
@@ -265,6 +273,7 @@ impl Job {
             record,
             progress: Progress::default(),
             bfs,
+            items: BTreeMap::new(),
             owners: vec![None; shards],
             opened: BTreeSet::new(),
             troubles: BTreeMap::new(),
@@ -287,6 +296,17 @@ impl Job {
 
     pub fn bfs(&self) -> &Bfs {
         &self.bfs
+    }
+
+    /// Do its items answer with records? Those that make rows do not.
+    pub(crate) fn has_records(&self) -> bool {
+        let batch = self.record.definition.spec.batch();
+        batch.is_some_and(|batch| !batch.makes_rows())
+    }
+
+    /// The records of the items of a batch job, by item.
+    pub fn items(&self) -> &BTreeMap<u32, Arc<[u8]>> {
+        &self.items
     }
 
     /// Since when (unix seconds) nothing can go on, and why.
