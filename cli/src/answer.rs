@@ -4,8 +4,10 @@ use crate::exit::Failure;
 use crate::render::table::LevelTable;
 use crate::render::{json, line, summary};
 use crate::report::batch::BatchReport;
+use crate::report::diameter::{DiameterReport, Findings};
 use crate::report::{Asked, BfsReport};
-use antipode_proto::status::JobStatus;
+use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch::BatchSpec;
 use antipode_solver_core::job::JobSpec;
 
 /// Prints what is known about a job, its levels first.
@@ -28,6 +30,10 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
                 return json::print(&report);
             }
             summary::print(&report)
+        }
+        JobSpec::Batch(BatchSpec::Diameter(spec)) if status.state == JobState::Finished => {
+            let findings = Findings::of_records(status, spec.max_pairs as usize)?;
+            DiameterReport::new(status, &spec.puzzle, findings, asked).print(as_json)
         }
         JobSpec::Batch(_) => {
             let report = BatchReport::new(status, asked);

@@ -32,6 +32,8 @@ const GIVE_UP_AFTER: u32 = 5;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// Find the diameter, the radius and the pairs of states farthest apart
+    Diameter(Box<super::diameter::Run>),
 }
 
 #[derive(Debug, clap::Args)]

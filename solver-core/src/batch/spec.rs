@@ -2,13 +2,8 @@
 
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
+pub use crate::survey::diameter::DiameterSpec;
 use serde::{Deserialize, Serialize};
-
-/// All-pairs distances of a graph.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiameterSpec {
-    pub puzzle: Puzzle,
-}
 
 /// The landmark permutations of a family, for a range of sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,11 +67,24 @@ impl BatchSpec {
         matches!(self, BatchSpec::Scrambles(_))
     }
 
+    /// What its items depend on: without what is a matter of listing alone.
+    pub fn question(&self) -> BatchSpec {
+        match self {
+            BatchSpec::Diameter(spec) => BatchSpec::Diameter(spec.question()),
+            other => other.clone(),
+        }
+    }
+
     /// Its items. May take its time.
     ///
     /// # Errors
     /// A sentence where the question cannot be answered.
     pub fn plan(&self) -> Result<ItemPlan, String> {
-        Err(format!("{} is not known", self.kind()))
+        match self {
+            BatchSpec::Diameter(spec) => spec.plan(),
+            BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => {
+                Err(format!("{} is not known", self.kind()))
+            }
+        }
     }
 }

@@ -10,8 +10,10 @@ use antipode_solver_core::job::JobDefinition;
 /// What the kind needs to be told; see [`EngineError`].
 pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
     match spec {
-        BatchSpec::Diameter(_) | BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(
-            EngineError::Input(format!("this worker has nothing for {}", spec.kind())),
-        ),
+        BatchSpec::Diameter(spec) => Ok(Box::new(spec.load()?)),
+        BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
+            "this worker has nothing for {}",
+            spec.kind()
+        ))),
     }
 }

@@ -13,9 +13,10 @@ use super::graph::Graph;
 use super::sweep::{SOURCES, Sweep, WORDS};
 use super::symmetry::Symmetry;
 use crate::group::rng::mix;
+use serde::{Deserialize, Serialize};
 
 /// What is known of radius and diameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub diameter: u32,
     /// The smallest outward eccentricity.

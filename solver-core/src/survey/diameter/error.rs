@@ -32,6 +32,7 @@ impl From<SurveyError> for EngineError {
     fn from(error: SurveyError) -> EngineError {
         match error {
             SurveyError::Violated(what) => EngineError::Violated(what),
+            SurveyError::Stopped => EngineError::Stopped,
             other => EngineError::Input(other.to_string()),
         }
     }

@@ -74,6 +74,14 @@ impl GraphSize {
         Some(states.saturating_mul(self.bytes_per_state.into()))
     }
 
+    /// Do graph and searches fit in `allowed` bytes, as far as that is known beforehand?
+    ///
+    /// # Errors
+    /// [`SurveyError::TooLarge`] with the numbers where they do not.
+    pub fn check(&self, allowed: u64) -> Result<(), SurveyError> {
+        self.limit(allowed).map(|_| ())
+    }
+
     /// Most states that fit in `allowed` bytes, at most 2^32 - 1.
     ///
     /// # Errors
