@@ -327,8 +327,8 @@ fn a_killed_run_goes_on_to_the_same_answer() {
     let quiet = user.json(&format!("run {FORCED} --data quiet"));
     let line = format!("run {FORCED} --data store");
     let mut command = user.command(line.split(' '));
-    // While it writes what it knows of the items for the thirtieth time.
-    command.env("ANTIPODE_TEST_KILL", "commit=30");
+    // While it writes what it knows of the items for the fifth time.
+    command.env("ANTIPODE_TEST_KILL", "commit=5");
     let killed = Process::of(command).finish();
     assert!(
         killed.stderr.contains("ANTIPODE_TEST_KILL: the end"),

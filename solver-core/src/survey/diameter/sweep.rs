@@ -5,6 +5,11 @@
 //! array into the other, so each row has one writer. A row none of whose predecessors changed in the level
 //! before keeps its bits; a row that has all its bits is finished. Then et al.: The More the Merrier: Efficient
 //! Multi-Source Graph Traversal, VLDB 2014, is the idea; the pull without queues suits graphs of equal degree.
+//!
+//! Its speed is that of memory: a state and level move at most `moves + 3` lines (read each predecessor's row and its
+//! own, write one, which is read first). The lexicographic order of states suits it, because moves take consecutive states
+//! to nearly consecutive ones, in a few streams that the processor foresees; laying rows along the cycles of a move, so
+//! that two of three neighbours are at hand, measured half as fast.
 
 use rayon::prelude::*;
 
