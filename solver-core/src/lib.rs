@@ -38,6 +38,7 @@ pub mod job;
 pub mod perm;
 pub mod puzzle;
 pub mod space;
+pub mod survey;
 mod terms;
 pub mod verify;
 

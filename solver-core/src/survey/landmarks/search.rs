@@ -1,0 +1,357 @@
+//! Exact distances from both ends: a ball around the identity, and around each state spheres that are looked up in it.
+//!
+//! A word of `R + I` moves that makes `s` is `x * y` with `x` at distance `I` and `y` at distance `R`. So
+//! with all smaller distances excluded, `d(s) = R + I` exactly if for some `x` of sphere `I` the
+//! state `inverse(x) * s` lies in sphere `R`; where the moves are closed under inverse, so do the spheres, and
+//! `inverse(s) * x` is asked for instead. All such `x` are found, hence the least word as well.
+
+use super::ball::{Ball, Filter};
+use super::key::{Key, MAX_POINTS, Renaming, Shifts};
+use super::symmetry::{conjugate, mirror};
+use crate::perm::Perm;
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// What a search may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// States made for the ball plus states looked up in it, over all targets.
+    pub max_nodes: u64,
+    /// Bytes of the ball and what is needed to make it, about.
+    pub memory_bytes: u64,
+}
+
+/// What ended a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every target has its exact distance.
+    Complete,
+    /// The next step would have taken more nodes than allowed.
+    Nodes,
+    /// The next step would have taken more memory than allowed.
+    Memory,
+    /// It was asked to stop.
+    Stopped,
+}
+
+/// What is known of one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// The distance, and the lexicographically least word of this length (numbers of moves).
+    Exact { distance: u32, word: Vec<u16> },
+    /// No word is shorter than `lower`.
+    Open { lower: u32, proof: Proof },
+}
+
+/// Why no shorter word exists: there is none of `ball + probe` or fewer moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof {
+    /// All states up to this distance from the identity are known ..
+    pub ball: u32,
+    /// .. and none is at up to this distance from the target.
+    pub probe: u32,
+}
+
+/// The answer of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// One a target, in their order.
+    pub found: Vec<Found>,
+    pub ended: Ended,
+    pub nodes: u64,
+    /// Radius of the ball.
+    pub radius: u32,
+    /// The most bytes held at once, as far as they are counted.
+    pub bytes: u64,
+}
+
+/// Why a search cannot begin, or went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    #[error("{points} points; a search from both ends takes at most {MAX_POINTS}")]
+    TooManyPoints { points: usize },
+    #[error("the word found for a target does not make it; this is a fault of the program")]
+    WrongWord,
+    #[error("a target was not found although the whole group was: it is not in the group")]
+    NotInGroup,
+}
+
+/// Distances from the identity of `targets`, all of them elements of the group of `moves`, in the graph where every
+/// move costs 1. `stop` is asked now and then; when it says yes, what is known by then comes back.
+///
+/// # Errors
+/// More than [`MAX_POINTS`] points; a target outside of the group, if that is noticed.
+pub fn search(
+    moves: &[Perm],
+    targets: &[Perm],
+    budget: Budget,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Search, SearchError> {
+    match moves.first().map_or(0, Perm::len) {
+        0..=16 => Run::<u64>::new(moves, targets, budget, stop).run(),
+        17..=MAX_POINTS => Run::<u128>::new(moves, targets, budget, stop).run(),
+        points => Err(SearchError::TooManyPoints { points }),
+    }
+}
+
+struct Target<K> {
+    state: Perm,
+    /// Renames by the inverse of the state.
+    renaming: Renaming<K>,
+    /// The mirror image of the state is the state itself.
+    is_mirrored: bool,
+    proof: Proof,
+    word: Option<Vec<u16>>,
+}
+
+struct Run<'a, K> {
+    moves: &'a [Perm],
+    back: Vec<Shifts<K>>,
+    closed: bool,
+    all_odd: bool,
+    ball: Ball<K>,
+    /// Of the last level.
+    filter: Filter,
+    targets: Vec<Target<K>>,
+    probe: usize,
+    budget: Budget,
+    nodes: u64,
+    bytes: u64,
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl<'a, K: Key> Run<'a, K> {
+    fn new(
+        moves: &'a [Perm],
+        targets: &[Perm],
+        budget: Budget,
+        stop: &'a (dyn Fn() -> bool + Sync),
+    ) -> Run<'a, K> {
+        let all: HashSet<&Perm> = moves.iter().collect();
+        let closed = moves.iter().all(|m| all.contains(&m.inverse()));
+        let mirror = mirror(moves);
+        let ball: Ball<K> = Ball::new(moves, mirror.as_ref(), closed);
+        Run {
+            moves,
+            back: moves.iter().map(|m| Shifts::of(&m.inverse())).collect(),
+            closed,
+            all_odd: moves.iter().all(|m| !m.is_even()),
+            filter: Filter::of(ball.level(0)),
+            ball,
+            targets: targets
+                .iter()
+                .map(|s| Target {
+                    renaming: Renaming::of(&s.inverse()),
+                    is_mirrored: mirror.as_ref().is_some_and(|p| conjugate(p, s) == *s),
+                    state: s.clone(),
+                    proof: Proof { ball: 0, probe: 0 },
+                    word: None,
+                })
+                .collect(),
+            probe: 0,
+            budget,
+            nodes: 1,
+            bytes: 0,
+            stop,
+        }
+    }
+
+    fn run(mut self) -> Result<Search, SearchError> {
+        let mut ended = self.look_up()?;
+        while ended.is_none() {
+            ended = match self.next_step() {
+                Err(why) => Some(why),
+                Ok(Step::Probe) => {
+                    self.probe += 1;
+                    self.look_up()?
+                }
+                Ok(Step::Grow { transient }) => {
+                    // The filter of the level before makes room first.
+                    self.filter = Filter::of(&Ball::<K>::new(self.moves, None, true).level(0));
+                    if self.ball.grow(transient, self.stop) {
+                        let last = self.ball.level(self.ball.depth());
+                        if last.keys == 0 {
+                            return Err(SearchError::NotInGroup);
+                        }
+                        self.nodes += last.keys;
+                        self.filter = Filter::of(last);
+                        self.look_up()?
+                    } else {
+                        Some(Ended::Stopped)
+                    }
+                }
+            };
+        }
+        Ok(Search {
+            found: self.targets.iter().map(|t| self.found(t)).collect(),
+            ended: ended.unwrap_or(Ended::Complete),
+            nodes: self.nodes,
+            radius: self.ball.depth() as u32,
+            bytes: self.bytes,
+        })
+    }
+
+    fn found(&self, target: &Target<K>) -> Found {
+        match &target.word {
+            Some(word) => Found::Exact {
+                distance: word.len() as u32,
+                word: word.clone(),
+            },
+            None => {
+                let mut lower = target.proof.ball + target.proof.probe + 1;
+                lower += u32::from(!self.fits(target, lower as usize));
+                Found::Open {
+                    lower,
+                    proof: target.proof,
+                }
+            }
+        }
+    }
+
+    /// Where all moves are odd, the parity of a distance is known.
+    fn fits(&self, target: &Target<K>, distance: usize) -> bool {
+        !self.all_odd || target.state.is_even() == (distance % 2 == 0)
+    }
+
+    fn open(&self) -> u64 {
+        self.targets.iter().filter(|t| t.word.is_none()).count() as u64
+    }
+
+    /// States that a look-up of sphere `at` for one target asks for, at most.
+    fn asked(&self, at: usize) -> u64 {
+        self.ball.level(at).keys * if self.ball.mirror().is_some() { 2 } else { 1 }
+    }
+
+    /// What excludes or finds the next distance at the least cost, or why nothing can.
+    fn next_step(&mut self) -> Result<Step, Ended> {
+        let open = self.open();
+        let left = self.budget.max_nodes.saturating_sub(self.nodes);
+        let held = self.ball.bytes();
+        let next = self.ball.next_keys();
+        let transient = self.ball.transient(self.budget.memory_bytes / 4);
+        let bytes = held + next * K::BYTES + transient.max(Filter::bytes(next));
+        let fits = bytes <= self.budget.memory_bytes;
+        // Both must leave nodes for at least one target's look-up.
+        let grow = (fits && next + self.asked(self.probe) <= left)
+            .then(|| next + open * self.asked(self.probe));
+        let probe = (self.probe < self.ball.depth())
+            .then(|| self.asked(self.probe + 1))
+            .filter(|&one| one <= left)
+            .map(|one| open * one);
+        match (grow, probe) {
+            (None, None) if fits => Err(Ended::Nodes),
+            (None, None) => Err(Ended::Memory),
+            (Some(grow), Some(probe)) if probe <= grow => Ok(Step::Probe),
+            (None, Some(_)) => Ok(Step::Probe),
+            (Some(_), _) => {
+                self.bytes = self.bytes.max(bytes);
+                Ok(Step::Grow { transient })
+            }
+        }
+    }
+
+    /// Asks for all open targets whether their distance is radius + probe.
+    fn look_up(&mut self) -> Result<Option<Ended>, SearchError> {
+        let distance = self.ball.depth() + self.probe;
+        for at in 0..self.targets.len() {
+            let target = &self.targets[at];
+            if target.word.is_some() {
+                continue;
+            }
+            if self.fits(target, distance) {
+                let cost = self.asked(self.probe);
+                if distance > 0 && self.nodes + cost > self.budget.max_nodes {
+                    return Ok(Some(Ended::Nodes));
+                }
+                self.nodes += cost;
+                let middles = self.middles(target);
+                if (self.stop)() {
+                    return Ok(Some(Ended::Stopped));
+                }
+                if !middles.is_empty() {
+                    self.targets[at].word = Some(self.word(target, &middles)?);
+                    continue;
+                }
+            }
+            self.targets[at].proof = Proof {
+                ball: self.ball.depth() as u32,
+                probe: self.probe as u32,
+            };
+        }
+        Ok((self.open() == 0).then_some(Ended::Complete))
+    }
+
+    /// All `x` of the sphere with `inverse(x) * s` in the last level of the ball.
+    fn middles(&self, target: &Target<K>) -> Vec<K> {
+        let last = self.ball.level(self.ball.depth());
+        let both = self.ball.mirror();
+        self.ball
+            .level(self.probe)
+            .parts()
+            .par_iter()
+            .flat_map_iter(|keys| {
+                let mut out = Vec::new();
+                let (mut xs, mut ys, mut hits) = (Vec::new(), Vec::new(), Vec::new());
+                for keys in keys.chunks(1024) {
+                    if (self.stop)() {
+                        break;
+                    }
+                    xs.clear();
+                    xs.extend_from_slice(keys);
+                    if let Some(m) = both.filter(|_| !target.is_mirrored) {
+                        xs.extend(keys.iter().map(|&k| (k, m.image(k))).filter(|(k, i)| k != i).map(|(_, i)| i));
+                    }
+                    ys.clear();
+                    ys.extend(xs.iter().map(|&x| self.rest(target, x)));
+                    hits.clear();
+                    self.filter.members(&self.ball, last, &ys, &mut hits);
+                    for &hit in &hits {
+                        out.push(xs[hit]);
+                        if let Some(m) = both.filter(|_| target.is_mirrored) {
+                            out.push(m.image(xs[hit]));
+                        }
+                    }
+                }
+                out
+            })
+            .collect()
+    }
+
+    /// `inverse(x) * s`, or its inverse where that is at the same distance.
+    fn rest(&self, target: &Target<K>, x: K) -> K {
+        if self.closed {
+            target.renaming.apply(x)
+        } else {
+            self.after(target, x)
+        }
+    }
+
+    /// `inverse(x) * s`: at the position where `s` has the label `x[i]` stands `i`.
+    fn after(&self, target: &Target<K>, x: K) -> K {
+        let n = target.state.len();
+        let inverse = target.renaming.apply(x);
+        (0..n).fold(K::default(), |key, i| key | K::put(i, inverse.label(i)))
+    }
+
+    fn word(&self, target: &Target<K>, middles: &[K]) -> Result<Vec<u16>, SearchError> {
+        let (mut word, x) = self.ball.least_word(self.probe, middles, &self.back);
+        let rest = self.after(target, x);
+        let (second, _) = self.ball.least_word(self.ball.depth(), &[rest], &self.back);
+        word.extend(second);
+        let made = word.iter().fold(Perm::identity(target.state.len()), |s, &m| {
+            s.then(&self.moves[usize::from(m)])
+        });
+        if made == target.state && word.len() == self.ball.depth() + self.probe {
+            Ok(word)
+        } else {
+            Err(SearchError::WrongWord)
+        }
+    }
+}
+
+enum Step {
+    /// A larger sphere around the targets.
+    Probe,
+    /// A larger ball.
+    Grow { transient: u64 },
+}

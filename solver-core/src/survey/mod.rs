@@ -1,0 +1,3 @@
+//! Questions about a graph beyond its level counts.
+
+pub mod landmarks;
