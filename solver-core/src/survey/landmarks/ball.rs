@@ -71,6 +71,21 @@ impl<K: Key> Ball<K> {
         self.mirror.as_ref()
     }
 
+    /// All states at this distance, mirror images included.
+    pub fn states_of(&self, distance: usize) -> Vec<K> {
+        let keys = self.levels[distance].parts.iter().flatten();
+        match &self.mirror {
+            None => keys.copied().collect(),
+            Some(m) => keys
+                .flat_map(|&k| {
+                    let image = m.image(k);
+                    [Some(k), (image != k).then_some(image)]
+                })
+                .flatten()
+                .collect(),
+        }
+    }
+
     /// The key that stands for a state and its mirror image.
     #[inline]
     pub fn standard(&self, key: K) -> K {

@@ -4,6 +4,9 @@
 //! with all smaller distances excluded, `d(s) = R + I` exactly if for some `x` of sphere `I` the
 //! state `inverse(x) * s` lies in sphere `R`; where the moves are closed under inverse, so do the spheres, and
 //! `inverse(s) * x` is asked for instead. All such `x` are found, hence the least word as well.
+//!
+//! Where memory allows no larger ball and `I = R`, the target itself is moved: `d(s) = A + R + I` exactly if some `w` at
+//! distance `A` has `d(inverse(w) * s) = R + I`. Spheres beyond the ball are walked that way without being stored.
 
 use super::ball::{Ball, Filter};
 use super::key::{Key, MAX_POINTS, Renaming, Shifts};
@@ -48,7 +51,7 @@ pub enum Found {
 pub struct Proof {
     /// All states up to this distance from the identity are known ..
     pub ball: u32,
-    /// .. and none is at up to this distance from the target.
+    /// .. and none of them is at up to this distance from the target.
     pub probe: u32,
 }
 
@@ -94,12 +97,27 @@ pub fn search(
     }
 }
 
-struct Target<K> {
+/// A state whose distance is asked for.
+struct Goal<K> {
     state: Perm,
     /// Renames by the inverse of the state.
     renaming: Renaming<K>,
     /// The mirror image of the state is the state itself.
     is_mirrored: bool,
+}
+
+impl<K: Key> Goal<K> {
+    fn new(state: Perm, mirror: Option<&Perm>) -> Goal<K> {
+        Goal {
+            renaming: Renaming::of(&state.inverse()),
+            is_mirrored: mirror.is_some_and(|p| conjugate(p, &state) == state),
+            state,
+        }
+    }
+}
+
+struct Target<K> {
+    goal: Goal<K>,
     proof: Proof,
     word: Option<Vec<u16>>,
 }
@@ -113,7 +131,11 @@ struct Run<'a, K> {
     /// Of the last level.
     filter: Filter,
     targets: Vec<Target<K>>,
+    mirror: Option<Perm>,
+    /// Radius of the spheres around targets that are looked up.
     probe: usize,
+    /// How far targets are moved before.
+    outer: usize,
     budget: Budget,
     nodes: u64,
     bytes: u64,
@@ -141,14 +163,14 @@ impl<'a, K: Key> Run<'a, K> {
             targets: targets
                 .iter()
                 .map(|s| Target {
-                    renaming: Renaming::of(&s.inverse()),
-                    is_mirrored: mirror.as_ref().is_some_and(|p| conjugate(p, s) == *s),
-                    state: s.clone(),
+                    goal: Goal::new(s.clone(), mirror.as_ref()),
                     proof: Proof { ball: 0, probe: 0 },
                     word: None,
                 })
                 .collect(),
+            mirror,
             probe: 0,
+            outer: 0,
             budget,
             nodes: 1,
             bytes: 0,
@@ -163,6 +185,10 @@ impl<'a, K: Key> Run<'a, K> {
                 Err(why) => Some(why),
                 Ok(Step::Probe) => {
                     self.probe += 1;
+                    self.look_up()?
+                }
+                Ok(Step::Outer) => {
+                    self.outer += 1;
                     self.look_up()?
                 }
                 Ok(Step::Grow { transient }) => {
@@ -210,7 +236,7 @@ impl<'a, K: Key> Run<'a, K> {
 
     /// Where all moves are odd, the parity of a distance is known.
     fn fits(&self, target: &Target<K>, distance: usize) -> bool {
-        !self.all_odd || target.state.is_even() == (distance % 2 == 0)
+        !self.all_odd || target.goal.state.is_even() == (distance % 2 == 0)
     }
 
     fn open(&self) -> u64 {
@@ -226,10 +252,12 @@ impl<'a, K: Key> Run<'a, K> {
     fn next_step(&mut self) -> Result<Step, Ended> {
         let open = self.open();
         let left = self.budget.max_nodes.saturating_sub(self.nodes);
-        let held = self.ball.bytes();
+        if self.outer > 0 {
+            return self.outward(left);
+        }
         let next = self.ball.next_keys();
         let transient = self.ball.transient(self.budget.memory_bytes / 4);
-        let bytes = held + next * K::BYTES + transient.max(Filter::bytes(next));
+        let bytes = self.ball.bytes() + next * K::BYTES + transient.max(Filter::bytes(next));
         let fits = bytes <= self.budget.memory_bytes;
         // Both must leave nodes for at least one target's look-up.
         let grow = (fits && next + self.asked(self.probe) <= left)
@@ -239,50 +267,106 @@ impl<'a, K: Key> Run<'a, K> {
             .filter(|&one| one <= left)
             .map(|one| open * one);
         match (grow, probe) {
-            (None, None) if fits => Err(Ended::Nodes),
-            (None, None) => Err(Ended::Memory),
             (Some(grow), Some(probe)) if probe <= grow => Ok(Step::Probe),
             (None, Some(_)) => Ok(Step::Probe),
             (Some(_), _) => {
                 self.bytes = self.bytes.max(bytes);
                 Ok(Step::Grow { transient })
             }
+            (None, None) if self.probe < self.ball.depth() => Err(Ended::Nodes),
+            (None, None) => self.outward(left),
         }
     }
 
-    /// Asks for all open targets whether their distance is radius + probe.
+    /// Moves the targets one step further, if that leaves nodes for one of them.
+    fn outward(&self, left: u64) -> Result<Step, Ended> {
+        if self.outer == self.ball.depth() {
+            return Err(Ended::Memory);
+        }
+        let cost = self
+            .asked(self.outer + 1)
+            .saturating_mul(self.asked(self.probe));
+        if cost <= left {
+            Ok(Step::Outer)
+        } else {
+            Err(Ended::Nodes)
+        }
+    }
+
+    /// Asks for all open targets whether their distance is radius + probe + outer.
     fn look_up(&mut self) -> Result<Option<Ended>, SearchError> {
-        let distance = self.ball.depth() + self.probe;
+        let distance = self.ball.depth() + self.probe + self.outer;
+        let outer = self.ball.states_of(self.outer);
         for at in 0..self.targets.len() {
             let target = &self.targets[at];
             if target.word.is_some() {
                 continue;
             }
             if self.fits(target, distance) {
-                let cost = self.asked(self.probe);
+                let cost = outer.len() as u64 * self.asked(self.probe);
                 if distance > 0 && self.nodes + cost > self.budget.max_nodes {
                     return Ok(Some(Ended::Nodes));
                 }
                 self.nodes += cost;
-                let middles = self.middles(target);
+                let word = self.least(&target.goal, &outer)?;
                 if (self.stop)() {
                     return Ok(Some(Ended::Stopped));
                 }
-                if !middles.is_empty() {
-                    self.targets[at].word = Some(self.word(target, &middles)?);
+                if word.is_some() {
+                    self.targets[at].word = word;
                     continue;
                 }
             }
             self.targets[at].proof = Proof {
                 ball: self.ball.depth() as u32,
-                probe: self.probe as u32,
+                probe: (self.probe + self.outer) as u32,
             };
         }
         Ok((self.open() == 0).then_some(Ended::Complete))
     }
 
+    /// The least word of radius + probe + outer moves that makes the goal, if there is one.
+    fn least(&self, goal: &Goal<K>, outer: &[K]) -> Result<Option<Vec<u16>>, SearchError> {
+        let mut best: Option<Vec<u16>> = None;
+        for &w in outer {
+            if (self.stop)() {
+                return Ok(None);
+            }
+            let moved;
+            let rest = if self.outer == 0 {
+                goal
+            } else {
+                let images: Vec<u16> = (0..goal.state.len()).map(|i| w.label(i) as u16).collect();
+                let w = Perm::from_images(&images).map_err(|_| SearchError::WrongWord)?;
+                moved = Goal::new(w.inverse().then(&goal.state), self.mirror.as_ref());
+                &moved
+            };
+            let middles = self.middles(rest);
+            if middles.is_empty() {
+                continue;
+            }
+            let (mut word, _) = self.ball.least_word(self.outer, &[w], &self.back);
+            word.extend(self.word(rest, &middles)?);
+            if best.as_ref().is_none_or(|b| word < *b) {
+                best = Some(word);
+            }
+        }
+        match &best {
+            Some(word) if !self.makes(word, &goal.state) => Err(SearchError::WrongWord),
+            _ => Ok(best),
+        }
+    }
+
+    /// Does the word, of the length that is looked for, make the state?
+    fn makes(&self, word: &[u16], state: &Perm) -> bool {
+        let made = word.iter().fold(Perm::identity(state.len()), |s, &m| {
+            s.then(&self.moves[usize::from(m)])
+        });
+        made == *state && word.len() == self.ball.depth() + self.probe + self.outer
+    }
+
     /// All `x` of the sphere with `inverse(x) * s` in the last level of the ball.
-    fn middles(&self, target: &Target<K>) -> Vec<K> {
+    fn middles(&self, goal: &Goal<K>) -> Vec<K> {
         let last = self.ball.level(self.ball.depth());
         let both = self.ball.mirror();
         self.ball
@@ -298,16 +382,16 @@ impl<'a, K: Key> Run<'a, K> {
                     }
                     xs.clear();
                     xs.extend_from_slice(keys);
-                    if let Some(m) = both.filter(|_| !target.is_mirrored) {
+                    if let Some(m) = both.filter(|_| !goal.is_mirrored) {
                         xs.extend(keys.iter().map(|&k| (k, m.image(k))).filter(|(k, i)| k != i).map(|(_, i)| i));
                     }
                     ys.clear();
-                    ys.extend(xs.iter().map(|&x| self.rest(target, x)));
+                    ys.extend(xs.iter().map(|&x| self.rest(goal, x)));
                     hits.clear();
                     self.filter.members(&self.ball, last, &ys, &mut hits);
                     for &hit in &hits {
                         out.push(xs[hit]);
-                        if let Some(m) = both.filter(|_| target.is_mirrored) {
+                        if let Some(m) = both.filter(|_| goal.is_mirrored) {
                             out.push(m.image(xs[hit]));
                         }
                     }
@@ -318,40 +402,37 @@ impl<'a, K: Key> Run<'a, K> {
     }
 
     /// `inverse(x) * s`, or its inverse where that is at the same distance.
-    fn rest(&self, target: &Target<K>, x: K) -> K {
+    fn rest(&self, goal: &Goal<K>, x: K) -> K {
         if self.closed {
-            target.renaming.apply(x)
+            goal.renaming.apply(x)
         } else {
-            self.after(target, x)
+            self.after(goal, x)
         }
     }
 
     /// `inverse(x) * s`: at the position where `s` has the label `x[i]` stands `i`.
-    fn after(&self, target: &Target<K>, x: K) -> K {
-        let n = target.state.len();
-        let inverse = target.renaming.apply(x);
-        (0..n).fold(K::default(), |key, i| key | K::put(i, inverse.label(i)))
+    fn after(&self, goal: &Goal<K>, x: K) -> K {
+        let inverse = goal.renaming.apply(x);
+        (0..goal.state.len()).fold(K::default(), |key, i| key | K::put(i, inverse.label(i)))
     }
 
-    fn word(&self, target: &Target<K>, middles: &[K]) -> Result<Vec<u16>, SearchError> {
+    /// The least word through one of the middles.
+    fn word(&self, goal: &Goal<K>, middles: &[K]) -> Result<Vec<u16>, SearchError> {
         let (mut word, x) = self.ball.least_word(self.probe, middles, &self.back);
-        let rest = self.after(target, x);
-        let (second, _) = self.ball.least_word(self.ball.depth(), &[rest], &self.back);
+        let rest = self.after(goal, x);
+        let (second, _) = self
+            .ball
+            .least_word(self.ball.depth(), &[rest], &self.back);
         word.extend(second);
-        let made = word.iter().fold(Perm::identity(target.state.len()), |s, &m| {
-            s.then(&self.moves[usize::from(m)])
-        });
-        if made == target.state && word.len() == self.ball.depth() + self.probe {
-            Ok(word)
-        } else {
-            Err(SearchError::WrongWord)
-        }
+        Ok(word)
     }
 }
 
 enum Step {
     /// A larger sphere around the targets.
     Probe,
+    /// Targets moved further.
+    Outer,
     /// A larger ball.
     Grow { transient: u64 },
 }
