@@ -285,7 +285,13 @@ impl Filter {
     }
 
     /// Of `states`, the places of those that are in the level the filter was made of.
-    pub fn members<K: Key>(&self, ball: &Ball<K>, level: &Level<K>, states: &[K], found: &mut Vec<usize>) {
+    pub fn members<K: Key>(
+        &self,
+        ball: &Ball<K>,
+        level: &Level<K>,
+        states: &[K],
+        found: &mut Vec<usize>,
+    ) {
         // Keys first and memory afterwards, so that the loads of one block are under way together.
         let mut block = [(K::default(), 0u64); 64];
         for (b, states) in states.chunks(block.len()).enumerate() {

@@ -166,7 +166,8 @@ pub(super) fn volume(points: &[Point], faces: &[Triangle]) -> f64 {
 /// Is every directed edge there once, with its opposite? True for every closed oriented surface.
 #[cfg(test)]
 pub(super) fn is_closed(faces: &[Triangle]) -> bool {
-    let mut count: std::collections::BTreeMap<(usize, usize), u32> = std::collections::BTreeMap::new();
+    let mut count: std::collections::BTreeMap<(usize, usize), u32> =
+        std::collections::BTreeMap::new();
     for e in faces.iter().flat_map(edges) {
         *count.entry(e).or_default() += 1;
     }

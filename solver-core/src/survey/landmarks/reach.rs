@@ -3,6 +3,7 @@
 use crate::group::chain::{Chain, ChainTooLarge};
 use crate::group::orbits;
 use crate::perm::Perm;
+use std::fmt;
 
 /// Why no word of the moves makes a permutation. The first one that holds is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,30 @@ impl Unreachable {
             Unreachable::Parity => "parity",
             Unreachable::Blocks(_) => "blocks",
             Unreachable::NotInGroup => "not in the group",
+        }
+    }
+}
+
+/// A sentence, positions counted from 1.
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreachable::Parity => f.write_str("an odd permutation, and all moves are even"),
+            Unreachable::Blocks(blocks) => {
+                let set = |b: &Vec<u16>| {
+                    let positions: Vec<String> = b.iter().map(|i| (i + 1).to_string()).collect();
+                    format!("{{{}}}", positions.join(","))
+                };
+                let sets: Vec<String> = blocks.iter().map(set).collect();
+                write!(
+                    f,
+                    "it tears up the blocks {}, which all moves keep together",
+                    sets.join(" ")
+                )
+            }
+            Unreachable::NotInGroup => {
+                f.write_str("sifting through the stabiliser chain leaves a rest")
+            }
         }
     }
 }

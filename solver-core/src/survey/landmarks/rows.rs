@@ -134,7 +134,13 @@ fn row(id: usize, n: usize) -> Vec<usize> {
         // The upper half, for odd n the middle label, the lower half.
         2 => (n - f + 1..=n).chain(f + 1..=n - f).chain(1..=f).collect(),
         3 => alternately(1..=h, h + 1..=n, 1),
-        4 => each(&|i| if i % 2 == 1 { n + 1 - i.div_ceil(2) } else { i / 2 }),
+        4 => each(&|i| {
+            if i % 2 == 1 {
+                n + 1 - i.div_ceil(2)
+            } else {
+                i / 2
+            }
+        }),
         5 => swaps(n, (1..n).step_by(2)),
         6 => rotated_ranges(n, &[(1, n - 1)]),
         // Odd labels ascending, then even ones descending.
@@ -144,7 +150,11 @@ fn row(id: usize, n: usize) -> Vec<usize> {
             (c + 1..=n).chain(1..=c).collect()
         }
         9 => rotated_ranges(n, &[(1, h), (h + 1, n)]),
-        10 => [6, 5, 4, 3].into_iter().chain(7..=n).chain([1, 2]).collect(),
+        10 => [6, 5, 4, 3]
+            .into_iter()
+            .chain(7..=n)
+            .chain([1, 2])
+            .collect(),
         // The odd positions rotate by one.
         11 => each(&|i| match i {
             i if i % 2 == 0 => i,
@@ -153,7 +163,13 @@ fn row(id: usize, n: usize) -> Vec<usize> {
         }),
         12 => each(&|i| if i <= h { h + 1 - i } else { i }),
         13 => each(&|i| if i <= h { i } else { n + h + 1 - i }),
-        14 => each(&|i| if i % 2 == 1 { i.div_ceil(2) } else { n + 1 - i / 2 }),
+        14 => each(&|i| {
+            if i % 2 == 1 {
+                i.div_ceil(2)
+            } else {
+                n + 1 - i / 2
+            }
+        }),
         15 => {
             let p = h.min(n - 5);
             each(&|i| match i {
@@ -181,8 +197,7 @@ fn row(id: usize, n: usize) -> Vec<usize> {
         }
         21 => alternately(1..=h, h + 1..=n, 2),
         22 => {
-            let triples: Vec<(usize, usize)> =
-                (1..=n / 3).map(|k| (3 * k - 2, 3 * k)).collect();
+            let triples: Vec<(usize, usize)> = (1..=n / 3).map(|k| (3 * k - 2, 3 * k)).collect();
             rotated_ranges(n, &triples)
         }
         23 => swaps(n, (1..n).step_by(4)),
@@ -273,8 +288,12 @@ mod tests {
                 .unwrap()
                 .iter()
                 .filter(|l| {
-                    let row: Vec<usize> =
-                        l.state.images().iter().map(|&v| usize::from(v) + 1).collect();
+                    let row: Vec<usize> = l
+                        .state
+                        .images()
+                        .iter()
+                        .map(|&v| usize::from(v) + 1)
+                        .collect();
                     turned(&row) == identity
                 })
                 .map(|l| l.id)

@@ -13,10 +13,11 @@ use super::key::{Key, MAX_POINTS, Renaming, Shifts};
 use super::symmetry::{conjugate, mirror};
 use crate::perm::Perm;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// What a search may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// States made for the ball plus states looked up in it, over all targets.
     pub max_nodes: u64,
@@ -25,7 +26,7 @@ pub struct Budget {
 }
 
 /// What ended a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// Every target has its exact distance.
     Complete,
@@ -47,7 +48,7 @@ pub enum Found {
 }
 
 /// Why no shorter word exists: there is none of `ball + probe` or fewer moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     /// All states up to this distance from the identity are known ..
     pub ball: u32,
@@ -64,7 +65,7 @@ pub struct Search {
     pub nodes: u64,
     /// Radius of the ball.
     pub radius: u32,
-    /// The most bytes held at once, as far as they are counted.
+    /// The most bytes that were planned for at once.
     pub bytes: u64,
 }
 
@@ -383,7 +384,12 @@ impl<'a, K: Key> Run<'a, K> {
                     xs.clear();
                     xs.extend_from_slice(keys);
                     if let Some(m) = both.filter(|_| !goal.is_mirrored) {
-                        xs.extend(keys.iter().map(|&k| (k, m.image(k))).filter(|(k, i)| k != i).map(|(_, i)| i));
+                        xs.extend(
+                            keys.iter()
+                                .map(|&k| (k, m.image(k)))
+                                .filter(|(k, i)| k != i)
+                                .map(|(_, i)| i),
+                        );
                     }
                     ys.clear();
                     ys.extend(xs.iter().map(|&x| self.rest(goal, x)));
@@ -420,9 +426,7 @@ impl<'a, K: Key> Run<'a, K> {
     fn word(&self, goal: &Goal<K>, middles: &[K]) -> Result<Vec<u16>, SearchError> {
         let (mut word, x) = self.ball.least_word(self.probe, middles, &self.back);
         let rest = self.after(goal, x);
-        let (second, _) = self
-            .ball
-            .least_word(self.ball.depth(), &[rest], &self.back);
+        let (second, _) = self.ball.least_word(self.ball.depth(), &[rest], &self.back);
         word.extend(second);
         Ok(word)
     }
