@@ -153,8 +153,9 @@ fn diameters_of_11_and_12_and_what_they_foretell() {
             .collect()
     };
     assert_eq!(trivial(&sizes[0]), [2, 10, 22]);
-    assert_eq!(trivial(&sizes[1]), [2, 10, 12]);
-    assert_eq!(trivial(&sizes[2]), [8, 10]);
+    // reverse_second is X between two turns for n = 8 and 9.
+    assert_eq!(trivial(&sizes[1]), [2, 10, 12, 13]);
+    assert_eq!(trivial(&sizes[2]), [8, 10, 13]);
     assert_eq!(trivial(twelve), [2, 10, 20]);
     assert_eq!(ratios::estimate(&sizes, &sizes[0]), None);
 }
@@ -440,7 +441,8 @@ fn repeated_points_and_points_in_faces_change_nothing() {
     points.extend((0..8).map(cube));
     let hull = convex(&points);
     assert_eq!(hull.vertices, (3..11).collect::<Vec<_>>());
-    assert_eq!((hull.faces.len(), hull.area, hull.volume), (12, 24.0, 8.0));
+    assert_eq!((hull.faces.len(), hull.area), (12, 24.0));
+    assert!((hull.volume - 8.0).abs() < 1e-12);
     assert!(convex(&points[..3]).is_degenerate());
     assert!(convex(&[]).is_degenerate() && convex(&[[1.0; 3]; 9]).is_degenerate());
     let outer = enclosing(&points);

@@ -19,7 +19,8 @@ use std::collections::HashSet;
 /// What a search may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// States made for the ball plus states looked up in it, over all targets.
+    /// States made for the ball (one of each two mirrored) plus states looked up in it, over all targets. The size of the next
+    /// level is predicted, so the limit may be passed by a few per cent of one level.
     pub max_nodes: u64,
     /// Bytes of the ball and what is needed to make it, about.
     pub memory_bytes: u64,
@@ -274,7 +275,7 @@ impl<'a, K: Key> Run<'a, K> {
                 self.bytes = self.bytes.max(bytes);
                 Ok(Step::Grow { transient })
             }
-            (None, None) if self.probe < self.ball.depth() => Err(Ended::Nodes),
+            (None, None) if fits || self.probe < self.ball.depth() => Err(Ended::Nodes),
             (None, None) => self.outward(left),
         }
     }
@@ -304,8 +305,12 @@ impl<'a, K: Key> Run<'a, K> {
                 continue;
             }
             if self.fits(target, distance) {
-                let cost = outer.len() as u64 * self.asked(self.probe);
-                if distance > 0 && self.nodes + cost > self.budget.max_nodes {
+                // The first look-up, for the identity itself, is free.
+                let cost = match distance {
+                    0 => 0,
+                    _ => outer.len() as u64 * self.asked(self.probe),
+                };
+                if self.nodes + cost > self.budget.max_nodes.max(1) {
                     return Ok(Some(Ended::Nodes));
                 }
                 self.nodes += cost;
