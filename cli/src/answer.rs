@@ -2,10 +2,12 @@
 
 use crate::exit::Failure;
 use crate::render::table::LevelTable;
-use crate::render::{json, line, summary};
+use crate::render::{json, landmarks, line, summary};
 use crate::report::batch::BatchReport;
+use crate::report::landmarks::LandmarksReport;
 use crate::report::{Asked, BfsReport};
-use antipode_proto::status::JobStatus;
+use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch::BatchSpec;
 use antipode_solver_core::job::JobSpec;
 
 /// Prints what is known about a job, its levels first.
@@ -28,6 +30,13 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
                 return json::print(&report);
             }
             summary::print(&report)
+        }
+        JobSpec::Batch(BatchSpec::Landmarks(_)) if status.state == JobState::Finished => {
+            let report = LandmarksReport::new(status, asked)?;
+            if as_json {
+                return json::print(&report);
+            }
+            landmarks::print(&report)
         }
         JobSpec::Batch(_) => {
             let report = BatchReport::new(status, asked);

@@ -19,6 +19,8 @@ use serde::Serialize;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// How far 25 chosen permutations of N points are from the identity, for many N
+    Landmarks(Box<super::landmarks::SubmitArgs>),
 }
 
 #[derive(Debug, clap::Args)]

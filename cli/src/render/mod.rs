@@ -1,6 +1,7 @@
 //! How answers look: stdout is data, as a table for people or as one JSON object for programs.
 
 pub mod json;
+pub mod landmarks;
 pub mod summary;
 pub mod table;
 

@@ -2,6 +2,8 @@
 //! The JSON form is described field by field in `docs/schema/bfs.schema.json`.
 
 pub mod batch;
+pub mod landmark_hulls;
+pub mod landmarks;
 
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};

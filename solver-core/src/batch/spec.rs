@@ -2,18 +2,13 @@
 
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
+pub use crate::survey::landmarks::spec::LandmarksSpec;
 use serde::{Deserialize, Serialize};
 
 /// All-pairs distances of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiameterSpec {
     pub puzzle: Puzzle,
-}
-
-/// The landmark permutations of a family, for a range of sizes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LandmarksSpec {
-    pub family: String,
 }
 
 /// Random walks from the root, as rows of a data set.
@@ -62,7 +57,7 @@ impl BatchSpec {
     pub fn title(&self) -> String {
         match self {
             BatchSpec::Diameter(spec) => spec.puzzle.name().into(),
-            BatchSpec::Landmarks(spec) => spec.family.clone(),
+            BatchSpec::Landmarks(spec) => spec.title(),
             BatchSpec::Scrambles(spec) => spec.puzzle.name().into(),
         }
     }
@@ -77,6 +72,11 @@ impl BatchSpec {
     /// # Errors
     /// A sentence where the question cannot be answered.
     pub fn plan(&self) -> Result<ItemPlan, String> {
-        Err(format!("{} is not known", self.kind()))
+        match self {
+            BatchSpec::Landmarks(spec) => spec.plan(),
+            BatchSpec::Diameter(_) | BatchSpec::Scrambles(_) => {
+                Err(format!("{} is not known", self.kind()))
+            }
+        }
     }
 }

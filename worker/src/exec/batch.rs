@@ -3,6 +3,8 @@
 use antipode_solver_core::batch::{Batch, BatchSpec};
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::survey::landmarks;
+use std::time::Instant;
 
 /// What computes the items of a job.
 ///
@@ -10,8 +12,14 @@ use antipode_solver_core::job::JobDefinition;
 /// What the kind needs to be told; see [`EngineError`].
 pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
     match spec {
-        BatchSpec::Diameter(_) | BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(
-            EngineError::Input(format!("this worker has nothing for {}", spec.kind())),
-        ),
+        BatchSpec::Landmarks(spec) => {
+            let opened = Instant::now();
+            let items = landmarks::items::Items::load(spec, Box::new(move || opened.elapsed()))?;
+            Ok(Box::new(items))
+        }
+        BatchSpec::Diameter(_) | BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
+            "this worker has nothing for {}",
+            spec.kind()
+        ))),
     }
 }

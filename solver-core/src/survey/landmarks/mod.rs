@@ -2,7 +2,8 @@
 //! another, and what that says about diameters that nobody can enumerate.
 //!
 //! [`rows`] makes the permutations, [`reach`] says which of them the moves can make, [`exhaustive`] and [`search`] find
-//! distances and words, [`size`] puts that together for one number of points. [`ratios`] compares sizes;
+//! distances and words, [`size`] puts that together for one number of points, [`spec`] is the question about
+//! many, and [`items`] computes it piece by piece. [`ratios`] compares sizes;
 //! [`celestial`], [`hull`] and [`enclosing`] look at the words' numbers of moves as points of space.
 
 mod ball;
@@ -10,12 +11,14 @@ pub mod celestial;
 pub mod enclosing;
 pub mod exhaustive;
 pub mod hull;
+pub mod items;
 mod key;
 pub mod ratios;
 pub mod reach;
 pub mod rows;
 pub mod search;
 pub mod size;
+pub mod spec;
 mod symmetry;
 
 pub use key::MAX_POINTS;

@@ -57,6 +57,19 @@ pub struct Proof {
     pub probe: u32,
 }
 
+/// A sentence.
+impl std::fmt::Display for Proof {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "no word of {} or fewer moves: all states up to {} from the identity are known, none of them is within {} of the landmark",
+            self.ball + self.probe,
+            self.ball,
+            self.probe
+        )
+    }
+}
+
 /// The answer of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {

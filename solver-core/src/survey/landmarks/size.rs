@@ -33,8 +33,8 @@ pub struct Row {
 /// How far a landmark is from the identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// No word makes it: `parity`, `blocks` or `not in the group`; `detail` is a sentence.
-    Unreachable { reason: String, detail: String },
+    /// No word makes it: `parity`, `blocks` or `not in the group`.
+    Unreachable { reason: String },
     /// The lexicographically least shortest word, as numbers of generators; its length is the distance.
     Exact { word: Vec<u16> },
     /// No word is shorter than `lower`.
@@ -167,7 +167,6 @@ impl Survey {
                 outcome: match (reason, answers.as_slice().first()) {
                     (Some(why), _) => Outcome::Unreachable {
                         reason: why.name().into(),
-                        detail: why.to_string(),
                     },
                     (None, answer) => {
                         answers.next();
