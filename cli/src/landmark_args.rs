@@ -71,6 +71,9 @@ impl LandmarkArgs {
             )));
         }
         spec.check().map_err(Failure::input)?;
+        for n in from..=to {
+            spec.puzzle(n).map_err(Failure::input)?;
+        }
         Ok(spec)
     }
 }
