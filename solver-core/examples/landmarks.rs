@@ -45,8 +45,9 @@ fn main() {
                     .collect();
                 println!("{:2} {:20} {distance:3} {word}", l.id, l.name);
             }
-            Found::Open { lower, proof } => {
-                println!("{:2} {:20} >= {lower} {proof:?}", l.id, l.name);
+            Found::Open { lower, proof, word } => {
+                let upper = word.as_ref().map(Vec::len);
+                println!("{:2} {:20} {lower} to {upper:?}, {proof}", l.id, l.name);
             }
         }
     }

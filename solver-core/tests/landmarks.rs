@@ -249,10 +249,13 @@ fn little_memory_gives_the_same_words_and_few_nodes_true_bounds() {
         .unwrap();
         assert!(few.nodes <= max_nodes);
         assert_eq!(few.ended, Ended::Nodes);
-        let mut open = 0;
+        let (mut open, mut words) = (0, 0);
         for (few, full) in few.found.iter().zip(&full.found) {
             match (few, full) {
-                (Found::Open { lower, proof }, Found::Exact { distance, .. }) => {
+                (Found::Open { lower, proof, word }, Found::Exact { distance, .. }) => {
+                    let upper = word.as_ref().map(Vec::len);
+                    assert!(upper.is_none_or(|u| u >= *distance as usize));
+                    words += usize::from(upper.is_some());
                     open += 1;
                     assert!(lower <= distance);
                     assert_eq!(*lower, proof.ball + proof.probe + 1);
@@ -260,7 +263,10 @@ fn little_memory_gives_the_same_words_and_few_nodes_true_bounds() {
                 _ => assert_eq!(few, full),
             }
         }
-        assert!(open > 0);
+        assert!(
+            open > 0 && (words > open / 2 || max_nodes < 100),
+            "{words} of {open}"
+        );
     }
     let stopped = search(&moves, &targets, PLENTY, &|| true).unwrap();
     assert_eq!(stopped.ended, Ended::Stopped);

@@ -43,7 +43,11 @@ impl Delay {
     /// How long this task has to wait.
     pub fn of(delay: Option<Delay>, task: &Task) -> Option<Duration> {
         match (delay, task) {
-            (Some(delay), Task::Expand { shard, .. }) if *shard == delay.shard => Some(delay.wait),
+            (Some(delay), Task::Expand { shard, .. } | Task::Item { item: shard })
+                if *shard == delay.shard =>
+            {
+                Some(delay.wait)
+            }
             _ => None,
         }
     }

@@ -55,7 +55,10 @@ fn table(rows: &[&LandmarkRow]) -> Result<(), Failure> {
     for row in rows {
         let distance = match (row.distance, row.lower) {
             (Some(d), _) => d.to_string(),
-            (None, Some(lower)) => format!(">= {lower}"),
+            (None, Some(lower)) => match row.upper {
+                Some(upper) => format!("{lower}-{upper}"),
+                None => format!(">= {lower}"),
+            },
             (None, None) => "-".into(),
         };
         let ratio = match (row.ratio, row.trivial) {

@@ -126,10 +126,15 @@ impl LandmarksReport {
 }
 
 fn landmark(size: &Size, row: &Row) -> LandmarkRow {
-    let word = ratios::word(row);
-    let counts = ratios::counts(size, row);
+    let shortest = ratios::word(row);
+    let word = match &row.outcome {
+        Outcome::Open { word, .. } => word.as_deref(),
+        _ => shortest,
+    };
+    let counts = word.and_then(|w| ratios::counts_of(size, w));
     let celestial = counts.map(|c| Celestial::of(c.map(f64::from)));
-    let distance = word.map(|w| w.len() as u32);
+    let length = |w: &[u16]| w.len() as u32;
+    let distance = shortest.map(length);
     let (reason, lower) = match &row.outcome {
         Outcome::Unreachable { reason } => (Some(reason.clone()), None),
         Outcome::Exact { .. } => (None, distance),
@@ -143,13 +148,13 @@ fn landmark(size: &Size, row: &Row) -> LandmarkRow {
         reason,
         distance,
         lower,
-        upper: distance,
+        upper: word.map(length),
         word: word.map(|w| {
             w.iter()
                 .map(|&m| size.moves[usize::from(m)].clone())
                 .collect()
         }),
-        word_canonical: word.is_some(),
+        word_canonical: shortest.is_some(),
         l: counts.map(|c| c[0]),
         r: counts.map(|c| c[1]),
         x: counts.map(|c| c[2]),
@@ -188,10 +193,14 @@ fn survey(sizes: &[Size], size: &Size) -> SurveyRow {
             .collect(),
         open: rows()
             .filter_map(|row| match &row.outcome {
-                Outcome::Open { lower, proof } => Some(OpenRow {
+                Outcome::Open { lower, proof, .. } => Some(OpenRow {
                     id: row.id,
                     lower: *lower,
-                    proof: proof.to_string(),
+                    proof: if *lower > proof.ball + proof.probe + 1 {
+                        format!("{proof}; and all moves are odd, which leaves every second length")
+                    } else {
+                        proof.to_string()
+                    },
                 }),
                 _ => None,
             })

@@ -50,7 +50,7 @@ impl<K: Key> Ball<K> {
         let n = moves.first().map_or(0, Perm::len);
         let identity = K::pack(0..n);
         let mut parts = vec![Vec::new(); PARTS];
-        parts[part_of(identity.hash())].push(identity);
+        parts[part_of(identity.spread())].push(identity);
         Ball {
             moves: moves.iter().map(Shifts::of).collect(),
             mirror: mirror.map(Mirror::of),
@@ -90,7 +90,7 @@ impl<K: Key> Ball<K> {
     #[inline]
     pub fn standard(&self, key: K) -> K {
         match &self.mirror {
-            Some(m) => key.min(m.image(key)),
+            Some(m) => m.smaller(key),
             None => key,
         }
     }
@@ -98,7 +98,7 @@ impl<K: Key> Ball<K> {
     /// Is the state at this distance?
     pub fn is_at(&self, state: K, distance: usize) -> bool {
         let key = self.standard(state);
-        self.levels[distance].has(key, key.hash())
+        self.levels[distance].has(key, key.spread())
     }
 
     /// Bytes of all levels.
@@ -160,7 +160,7 @@ impl<K: Key> Ball<K> {
                 for &key in keys {
                     for m in &self.moves {
                         let next = self.standard(m.apply(key));
-                        let part = part_of(next.hash());
+                        let part = part_of(next.spread());
                         if wanted.contains(&part) {
                             out[part - wanted.start].push(next);
                         }
@@ -256,7 +256,7 @@ impl Filter {
             .map(|keys| {
                 let mut words = vec![0u64; keys.len() / 6 + 1];
                 for key in keys {
-                    let (word, bits) = Filter::place(key.hash(), words.len());
+                    let (word, bits) = Filter::place(key.spread(), words.len());
                     words[word] |= bits;
                 }
                 words
@@ -297,7 +297,7 @@ impl Filter {
         for (b, states) in states.chunks(block.len()).enumerate() {
             for (slot, &state) in block.iter_mut().zip(states) {
                 let key = ball.standard(state);
-                *slot = (key, key.hash());
+                *slot = (key, key.spread());
             }
             for (i, &(key, hash)) in block[..states.len()].iter().enumerate() {
                 if self.may_have(hash) && level.has(key, hash) {

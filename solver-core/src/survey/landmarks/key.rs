@@ -14,6 +14,7 @@ pub(super) trait Key:
     + Send
     + Sync
     + Default
+    + std::hash::Hash
     + BitAnd<Output = Self>
     + BitOr<Output = Self>
     + Shl<u32, Output = Self>
@@ -27,7 +28,7 @@ pub(super) trait Key:
     /// The lowest `2 * BITS` bits.
     fn low_pair(self) -> usize;
     /// A hash whose every bit depends on every label.
-    fn hash(self) -> u64;
+    fn spread(self) -> u64;
 
     fn label(self, at: usize) -> usize {
         (self >> (Self::BITS * at as u32)).low_pair() & ((1 << Self::BITS) - 1)
@@ -57,7 +58,7 @@ impl Key for u64 {
         (self & 0xff) as usize
     }
     #[inline]
-    fn hash(self) -> u64 {
+    fn spread(self) -> u64 {
         mix(self)
     }
 }
@@ -73,7 +74,7 @@ impl Key for u128 {
         (self & 0x3ff) as usize
     }
     #[inline]
-    fn hash(self) -> u64 {
+    fn spread(self) -> u64 {
         mix(self as u64 ^ mix((self >> 64) as u64))
     }
 }

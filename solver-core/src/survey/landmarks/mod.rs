@@ -7,6 +7,7 @@
 //! [`celestial`], [`hull`] and [`enclosing`] look at the words' numbers of moves as points of space.
 
 mod ball;
+mod beam;
 pub mod celestial;
 pub mod enclosing;
 pub mod exhaustive;

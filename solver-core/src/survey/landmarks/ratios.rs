@@ -18,7 +18,7 @@ pub struct Estimate {
     pub from_n: u32,
 }
 
-/// The word of a landmark, where it is known.
+/// The least shortest word of a landmark, where it is known.
 pub fn word(row: &Row) -> Option<&[u16]> {
     match &row.outcome {
         Outcome::Exact { word } => Some(word),
@@ -57,9 +57,13 @@ pub fn has_ring_moves(size: &Size) -> bool {
     names == ["L", "R", "X"]
 }
 
-/// How often the word has L, R and X; nothing without a word, or where the moves have other names.
+/// How often the least shortest word has L, R and X; nothing without one, or where the moves have other names.
 pub fn counts(size: &Size, row: &Row) -> Option<[u32; 3]> {
-    let word = word(row)?;
+    counts_of(size, word(row)?)
+}
+
+/// The same of any word.
+pub fn counts_of(size: &Size, word: &[u16]) -> Option<[u32; 3]> {
     has_ring_moves(size).then(|| {
         ["L", "R", "X"].map(|name| {
             word.iter()

@@ -9,8 +9,9 @@
 //! distance `A` has `d(inverse(w) * s) = R + I`. Spheres beyond the ball are walked that way without being stored.
 
 use super::ball::{Ball, Filter};
+use super::beam;
 use super::key::{Key, MAX_POINTS, Renaming, Shifts};
-use super::symmetry::{conjugate, mirror};
+use super::symmetry::{Mirror, conjugate, mirror};
 use crate::perm::Perm;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -44,8 +45,12 @@ pub enum Ended {
 pub enum Found {
     /// The distance, and the lexicographically least word of this length (numbers of moves).
     Exact { distance: u32, word: Vec<u16> },
-    /// No word is shorter than `lower`.
-    Open { lower: u32, proof: Proof },
+    /// No word is shorter than `lower`; a word that makes the target, where one is known, need not be a shortest.
+    Open {
+        lower: u32,
+        proof: Proof,
+        word: Option<Vec<u16>>,
+    },
 }
 
 /// Why no shorter word exists: there is none of `ball + probe` or fewer moves.
@@ -117,15 +122,18 @@ struct Goal<K> {
     state: Perm,
     /// Renames by the inverse of the state.
     renaming: Renaming<K>,
-    /// The mirror image of the state is the state itself.
-    is_mirrored: bool,
+    /// The same of its mirror image, where that is another state: `standard(inverse(s) * image(x))` is `standard(inverse(image(s)) * x)`.
+    mirrored: Option<Renaming<K>>,
 }
 
 impl<K: Key> Goal<K> {
     fn new(state: Perm, mirror: Option<&Perm>) -> Goal<K> {
         Goal {
             renaming: Renaming::of(&state.inverse()),
-            is_mirrored: mirror.is_some_and(|p| conjugate(p, &state) == state),
+            mirrored: mirror
+                .map(|p| conjugate(p, &state))
+                .filter(|image| *image != state)
+                .map(|image| Renaming::of(&image.inverse())),
             state,
         }
     }
@@ -224,7 +232,11 @@ impl<'a, K: Key> Run<'a, K> {
             };
         }
         Ok(Search {
-            found: self.targets.iter().map(|t| self.found(t)).collect(),
+            found: self
+                .targets
+                .iter()
+                .map(|t| self.found(t))
+                .collect::<Result<_, _>>()?,
             ended: ended.unwrap_or(Ended::Complete),
             nodes: self.nodes,
             radius: self.ball.depth() as u32,
@@ -232,8 +244,8 @@ impl<'a, K: Key> Run<'a, K> {
         })
     }
 
-    fn found(&self, target: &Target<K>) -> Found {
-        match &target.word {
+    fn found(&self, target: &Target<K>) -> Result<Found, SearchError> {
+        Ok(match &target.word {
             Some(word) => Found::Exact {
                 distance: word.len() as u32,
                 word: word.clone(),
@@ -244,9 +256,49 @@ impl<'a, K: Key> Run<'a, K> {
                 Found::Open {
                     lower,
                     proof: target.proof,
+                    word: self.some_word(&target.goal.state)?,
                 }
             }
+        })
+    }
+
+    /// A word that makes the state, as short as is easily found, where moves can be undone.
+    fn some_word(&self, state: &Perm) -> Result<Option<Vec<u16>>, SearchError> {
+        let undo = |m: &Perm| {
+            let inverse = m.inverse();
+            self.moves.iter().position(|g| *g == inverse)
+        };
+        let inverse: Option<Vec<u16>> = self
+            .moves
+            .iter()
+            .map(|m| undo(m).map(|k| k as u16))
+            .collect();
+        let Some(inverse) = inverse else {
+            return Ok(None);
+        };
+        let start = K::pack((0..state.len()).map(|i| state.at(i)));
+        let moves: Vec<Shifts<K>> = self.moves.iter().map(Shifts::of).collect();
+        let longest = state.len() * state.len();
+        let word = beam::word(
+            &self.ball,
+            &moves,
+            &inverse,
+            (start, state.len()),
+            longest,
+            self.stop,
+        );
+        match word {
+            Some(word) if !self.product(&word, state.len()).eq(state) => {
+                Err(SearchError::WrongWord)
+            }
+            word => Ok(word),
         }
+    }
+
+    fn product(&self, word: &[u16], points: usize) -> Perm {
+        word.iter().fold(Perm::identity(points), |s, &m| {
+            s.then(&self.moves[usize::from(m)])
+        })
     }
 
     /// Where all moves are odd, the parity of a distance is known.
@@ -321,6 +373,9 @@ impl<'a, K: Key> Run<'a, K> {
                 // The first look-up, for the identity itself, is free.
                 let cost = match distance {
                     0 => 0,
+                    _ if self.outer == 0 && target.goal.mirrored.is_none() => {
+                        self.ball.level(self.probe).keys
+                    }
                     _ => outer.len() as u64 * self.asked(self.probe),
                 };
                 if self.nodes + cost > self.budget.max_nodes.max(1) {
@@ -378,51 +433,48 @@ impl<'a, K: Key> Run<'a, K> {
 
     /// Does the word, of the length that is looked for, make the state?
     fn makes(&self, word: &[u16], state: &Perm) -> bool {
-        let made = word.iter().fold(Perm::identity(state.len()), |s, &m| {
-            s.then(&self.moves[usize::from(m)])
-        });
-        made == *state && word.len() == self.ball.depth() + self.probe + self.outer
+        self.product(word, state.len()) == *state
+            && word.len() == self.ball.depth() + self.probe + self.outer
     }
 
     /// All `x` of the sphere with `inverse(x) * s` in the last level of the ball.
     fn middles(&self, goal: &Goal<K>) -> Vec<K> {
         let last = self.ball.level(self.ball.depth());
-        let both = self.ball.mirror();
-        self.ball
-            .level(self.probe)
-            .parts()
-            .par_iter()
+        let mirror = self.ball.mirror();
+        let spheres = self.ball.level(self.probe).parts().par_iter();
+        spheres
             .flat_map_iter(|keys| {
                 let mut out = Vec::new();
-                let (mut xs, mut ys, mut hits) = (Vec::new(), Vec::new(), Vec::new());
+                let (mut rests, mut hits) = (Vec::new(), Vec::new());
                 for keys in keys.chunks(1024) {
                     if (self.stop)() {
                         break;
                     }
-                    xs.clear();
-                    xs.extend_from_slice(keys);
-                    if let Some(m) = both.filter(|_| !goal.is_mirrored) {
-                        xs.extend(
-                            keys.iter()
-                                .map(|&k| (k, m.image(k)))
-                                .filter(|(k, i)| k != i)
-                                .map(|(_, i)| i),
-                        );
-                    }
-                    ys.clear();
-                    ys.extend(xs.iter().map(|&x| self.rest(goal, x)));
+                    rests.clear();
+                    rests.extend(keys.iter().map(|&x| self.rest(goal, x)));
                     hits.clear();
-                    self.filter.members(&self.ball, last, &ys, &mut hits);
-                    for &hit in &hits {
-                        out.push(xs[hit]);
-                        if let Some(m) = both.filter(|_| goal.is_mirrored) {
-                            out.push(m.image(xs[hit]));
-                        }
+                    self.filter.members(&self.ball, last, &rests, &mut hits);
+                    out.extend(hits.iter().map(|&hit| keys[hit]));
+                    let Some(mirror) = mirror else { continue };
+                    if goal.mirrored.is_some() {
+                        rests.clear();
+                        rests.extend(keys.iter().map(|&x| self.rest_of_image(goal, mirror, x)));
+                        hits.clear();
+                        self.filter.members(&self.ball, last, &rests, &mut hits);
                     }
+                    out.extend(hits.iter().map(|&hit| mirror.image(keys[hit])));
                 }
                 out
             })
             .collect()
+    }
+
+    /// [`Run::rest`] of the mirror image of `x`, or its mirror image.
+    fn rest_of_image(&self, goal: &Goal<K>, mirror: &Mirror<K>, x: K) -> K {
+        match &goal.mirrored {
+            Some(renaming) if self.closed => renaming.apply(x),
+            _ => self.rest(goal, mirror.image(x)),
+        }
     }
 
     /// `inverse(x) * s`, or its inverse where that is at the same distance.

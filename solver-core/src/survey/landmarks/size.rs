@@ -37,8 +37,12 @@ pub enum Outcome {
     Unreachable { reason: String },
     /// The lexicographically least shortest word, as numbers of generators; its length is the distance.
     Exact { word: Vec<u16> },
-    /// No word is shorter than `lower`.
-    Open { lower: u32, proof: Proof },
+    /// No word is shorter than `lower`; `word`, where one is known, need not be a shortest.
+    Open {
+        lower: u32,
+        proof: Proof,
+        word: Option<Vec<u16>>,
+    },
 }
 
 /// What was found out about one size.
@@ -174,13 +178,15 @@ impl Survey {
                             Some(Found::Exact { word, .. }) => {
                                 Outcome::Exact { word: word.clone() }
                             }
-                            Some(Found::Open { lower, proof }) => Outcome::Open {
+                            Some(Found::Open { lower, proof, word }) => Outcome::Open {
                                 lower: *lower,
                                 proof: *proof,
+                                word: word.clone(),
                             },
                             None => Outcome::Open {
                                 lower: 0,
                                 proof: Proof { ball: 0, probe: 0 },
+                                word: None,
                             },
                         }
                     }
