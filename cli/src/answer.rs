@@ -2,9 +2,10 @@
 
 use crate::exit::Failure;
 use crate::render::table::LevelTable;
-use crate::render::{json, line, summary};
+use crate::render::{json, landmarks, line, summary};
 use crate::report::batch::BatchReport;
 use crate::report::diameter::{DiameterReport, Findings};
+use crate::report::landmarks::LandmarksReport;
 use crate::report::{Asked, BfsReport};
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::batch::BatchSpec;
@@ -34,6 +35,13 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
         JobSpec::Batch(BatchSpec::Diameter(spec)) if status.state == JobState::Finished => {
             let findings = Findings::of_records(status, spec.max_pairs as usize)?;
             DiameterReport::new(status, &spec.puzzle, findings, asked).print(as_json)
+        }
+        JobSpec::Batch(BatchSpec::Landmarks(_)) if status.state == JobState::Finished => {
+            let report = LandmarksReport::new(status, asked)?;
+            if as_json {
+                return json::print(&report);
+            }
+            landmarks::print(&report)
         }
         JobSpec::Batch(_) => {
             let report = BatchReport::new(status, asked);

@@ -101,6 +101,11 @@ impl Engine {
         self.inner.digest(shard, frontier)
     }
 
+    /// Where a labelling is (in one place, unless parts overlap); empty: not in the space.
+    pub(crate) fn places_of(&self, state: &State) -> Vec<(ShardId, u32)> {
+        self.inner.places_of(state)
+    }
+
     /// The `limit` states of a set with the lexicographically smallest labellings, ascending, without repetition.
     pub fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {
         self.inner.smallest(shard, frontier, limit)

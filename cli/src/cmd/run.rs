@@ -34,6 +34,8 @@ pub enum Kind {
     Bfs(Box<Args>),
     /// Find the diameter, the radius and the pairs of states farthest apart
     Diameter(Box<super::diameter::Run>),
+    /// How far 25 chosen permutations of N points are from the identity, for many N
+    Landmarks(Box<super::landmarks::RunArgs>),
 }
 
 #[derive(Debug, clap::Args)]

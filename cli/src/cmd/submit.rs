@@ -21,6 +21,8 @@ pub enum Kind {
     Bfs(Box<Args>),
     /// Find the diameter, the radius and the pairs of states farthest apart
     Diameter(Box<super::diameter::Submit>),
+    /// How far 25 chosen permutations of N points are from the identity, for many N
+    Landmarks(Box<super::landmarks::SubmitArgs>),
 }
 
 #[derive(Debug, clap::Args)]

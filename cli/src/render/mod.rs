@@ -2,6 +2,7 @@
 
 pub mod diameter;
 pub mod json;
+pub mod landmarks;
 pub mod summary;
 pub mod table;
 

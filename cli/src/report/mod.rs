@@ -3,6 +3,8 @@
 
 pub mod batch;
 pub mod diameter;
+pub mod landmark_hulls;
+pub mod landmarks;
 
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};

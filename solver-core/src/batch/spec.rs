@@ -3,13 +3,8 @@
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
 pub use crate::survey::diameter::DiameterSpec;
+pub use crate::survey::landmarks::spec::LandmarksSpec;
 use serde::{Deserialize, Serialize};
-
-/// The landmark permutations of a family, for a range of sizes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LandmarksSpec {
-    pub family: String,
-}
 
 /// Random walks from the root, as rows of a data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +52,7 @@ impl BatchSpec {
     pub fn title(&self) -> String {
         match self {
             BatchSpec::Diameter(spec) => spec.puzzle.name().into(),
-            BatchSpec::Landmarks(spec) => spec.family.clone(),
+            BatchSpec::Landmarks(spec) => spec.title(),
             BatchSpec::Scrambles(spec) => spec.puzzle.name().into(),
         }
     }
@@ -82,7 +77,8 @@ impl BatchSpec {
     pub fn plan(&self) -> Result<ItemPlan, String> {
         match self {
             BatchSpec::Diameter(spec) => spec.plan(),
-            BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => {
+            BatchSpec::Landmarks(spec) => spec.plan(),
+            BatchSpec::Scrambles(_) => {
                 Err(format!("{} is not known", self.kind()))
             }
         }

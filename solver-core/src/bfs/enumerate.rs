@@ -3,6 +3,7 @@
 
 use super::frontier::Frontier;
 use crate::engine::{Certificate, Digest, Engine, EngineError, Level, Seen, ShardId};
+use std::ops::ControlFlow;
 
 /// One finished level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,20 @@ pub fn enumerate_with(
     samples: u32,
     mut each: impl FnMut(&LevelCount, &[Frontier]),
 ) -> Result<(Vec<LevelCount>, Vec<Frontier>), EngineError> {
+    enumerate_until(engine, depth, known, samples, |level, sets| {
+        each(level, sets);
+        ControlFlow::Continue(())
+    })
+}
+
+/// The same, where `each` can end the enumeration with [`EngineError::Stopped`].
+pub fn enumerate_until(
+    engine: &Engine,
+    depth: Option<Level>,
+    known: Option<u64>,
+    samples: u32,
+    mut each: impl FnMut(&LevelCount, &[Frontier]) -> ControlFlow<()>,
+) -> Result<(Vec<LevelCount>, Vec<Frontier>), EngineError> {
     let shards: Vec<ShardId> = (0..engine.shards()).map(ShardId).collect();
     let mut now: Vec<Frontier> = shards.iter().map(|&s| engine.roots(s)).collect();
     let mut seen: Vec<Frontier> = if engine.is_directed() {
@@ -59,7 +74,9 @@ pub fn enumerate_with(
         certificate: Certificate::default(),
         held_bytes: bytes(&now) + bytes(&seen),
     };
-    each(&first, &now);
+    if each(&first, &now).is_break() {
+        return Err(EngineError::Stopped);
+    }
     let mut levels = vec![first];
     let mut sum = first.count;
     loop {
@@ -106,7 +123,9 @@ pub fn enumerate_with(
             std::mem::take(&mut now)
         };
         now = next;
-        each(&done, &now);
+        if each(&done, &now).is_break() {
+            return Err(EngineError::Stopped);
+        }
         levels.push(done);
     }
     Ok((levels, now))

@@ -3,6 +3,8 @@
 use antipode_solver_core::batch::{Batch, BatchSpec};
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::job::JobDefinition;
+use antipode_solver_core::survey::landmarks;
+use std::time::Instant;
 
 /// What computes the items of a job.
 ///
@@ -11,7 +13,12 @@ use antipode_solver_core::job::JobDefinition;
 pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
     match spec {
         BatchSpec::Diameter(spec) => Ok(Box::new(spec.load()?)),
-        BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
+        BatchSpec::Landmarks(spec) => {
+            let opened = Instant::now();
+            let items = landmarks::items::Items::load(spec, Box::new(move || opened.elapsed()))?;
+            Ok(Box::new(items))
+        }
+        BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
             "this worker has nothing for {}",
             spec.kind()
         ))),
