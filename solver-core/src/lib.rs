@@ -37,6 +37,7 @@ pub mod group;
 pub mod job;
 pub mod perm;
 pub mod puzzle;
+pub mod scramble;
 pub mod space;
 mod terms;
 pub mod verify;
