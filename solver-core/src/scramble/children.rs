@@ -86,12 +86,11 @@ impl Children {
             let mut from = [0; N];
             from[..n].copy_from_slice(state);
             for moved in &self.moved {
-                let mut child = from;
-                for &(to, source) in moved {
-                    child[usize::from(to) & (N - 1)] = from[usize::from(source) & (N - 1)];
-                }
-                if let Some(place) = out[at..].first_chunk_mut::<N>() {
-                    *place = child;
+                if let Some(child) = out[at..].first_chunk_mut::<N>() {
+                    *child = from;
+                    for &(to, source) in moved {
+                        child[usize::from(to) & (N - 1)] = from[usize::from(source) & (N - 1)];
+                    }
                 }
                 at += n;
             }

@@ -2,6 +2,7 @@
 //! right, every position is followed on its own, so only one position of each class of equal stabilisers is, through
 //! tables of the products of a few moves at once. The others follow from it at the end.
 
+use super::philox::LANES;
 use super::pieces::{Classes, orbit_of};
 use super::spec::ScrambleError;
 use crate::perm::Perm;
@@ -10,13 +11,12 @@ use crate::puzzle::State;
 /// Bytes of the tables of products, about; they should stay in a core's own cache.
 const PRODUCT_BYTES: usize = 192 << 10;
 
+/// A row of a table that a byte may index whatever it is; only the first entries are the row's own.
+type Row = [u8; 256];
+
 /// Tables for one puzzle.
 pub(super) enum Composer {
-    Bytes16(Narrow<16>),
-    Bytes32(Narrow<32>),
-    Bytes64(Narrow<64>),
-    Bytes128(Narrow<128>),
-    Bytes256(Narrow<256>),
+    Narrow(Narrow),
     Wide(Wide),
 }
 
@@ -27,189 +27,190 @@ impl Composer {
         root: &State,
     ) -> Result<Composer, ScrambleError> {
         let narrow = degree <= 256 && root.iter().all(|&l| l < 256);
-        Ok(match degree {
-            _ if !narrow => Composer::Wide(Wide::new(moves, root)),
-            ..=16 => Composer::Bytes16(Narrow::new(degree, moves, root)?),
-            17..=32 => Composer::Bytes32(Narrow::new(degree, moves, root)?),
-            33..=64 => Composer::Bytes64(Narrow::new(degree, moves, root)?),
-            65..=128 => Composer::Bytes128(Narrow::new(degree, moves, root)?),
-            _ => Composer::Bytes256(Narrow::new(degree, moves, root)?),
+        Ok(if narrow {
+            Composer::Narrow(Narrow::new(degree, moves, root)?)
+        } else {
+            Composer::Wide(Wide::new(moves, root))
         })
     }
 
     /// Bytes of a label in states: 1 or 2.
     pub(super) fn cell_bytes(&self) -> usize {
         match self {
+            Composer::Narrow(_) => 1,
             Composer::Wide(wide) => wide.cell_bytes,
-            _ => 1,
         }
     }
 
     /// Bytes of the tables.
     pub(super) fn table_bytes(&self) -> u64 {
-        match self {
-            Composer::Bytes16(t) => t.bytes(),
-            Composer::Bytes32(t) => t.bytes(),
-            Composer::Bytes64(t) => t.bytes(),
-            Composer::Bytes128(t) => t.bytes(),
-            Composer::Bytes256(t) => t.bytes(),
-            Composer::Wide(t) => 2 * (t.moves.len() * t.root.len()) as u64,
-        }
+        let bytes = match self {
+            Composer::Narrow(t) => t.products.bytes.len() + t.firsts.bytes.len() + t.labels.len(),
+            Composer::Wide(t) => 2 * t.moves.len() * t.root.len(),
+        };
+        bytes as u64
     }
 
-    /// The states after the words `words[row * stride ..][..lengths[row]]`, row after row.
-    pub(super) fn states(&self, words: &[u16], stride: usize, lengths: &[u32], out: &mut Vec<u8>) {
+    /// Writes the states after the words `words[row * stride ..][..lengths[row]]` to `out[row * state_bytes ..]` for
+    /// the rows of a group.
+    pub(super) fn states(&self, group: &Group<'_>, out: &mut [u8]) {
         match self {
-            Composer::Bytes16(t) => t.states(words, stride, lengths, out),
-            Composer::Bytes32(t) => t.states(words, stride, lengths, out),
-            Composer::Bytes64(t) => t.states(words, stride, lengths, out),
-            Composer::Bytes128(t) => t.states(words, stride, lengths, out),
-            Composer::Bytes256(t) => t.states(words, stride, lengths, out),
-            Composer::Wide(t) => t.states(words, stride, lengths, out),
+            Composer::Narrow(t) => t.states(group, out),
+            Composer::Wide(t) => t.states(group, out),
         }
     }
 }
 
-/// Up to 256 positions with labels below 256. `N` is a power of two and at least the degree, so that an index
-/// masked by `N - 1` needs no check.
-pub(super) struct Narrow<const N: usize> {
+/// Rows whose words were drawn together, in ascending order of length.
+pub(super) struct Group<'a> {
+    pub rows: &'a [usize; LANES],
+    /// How many of the rows count; the others repeat the last.
+    pub count: usize,
+    pub lengths: &'a [u32; LANES],
+    /// Row after row.
+    pub words: &'a [u16],
+    pub stride: usize,
+}
+
+impl Group<'_> {
+    fn word(&self, lane: usize) -> &[u16] {
+        &self.words[self.rows[lane] * self.stride..][..self.lengths[lane] as usize]
+    }
+}
+
+/// Rows of bytes, one after the other, with room after the last so that each can be seen as a [`Row`].
+struct Rows {
+    bytes: Vec<u8>,
+    stride: usize,
+}
+
+impl Rows {
+    fn new<R: AsRef<[u8]>>(rows: &[R], stride: usize) -> Rows {
+        let mut bytes = vec![0; rows.len() * stride + 256];
+        for (to, row) in bytes.chunks_exact_mut(stride).zip(rows) {
+            to[..row.as_ref().len()].copy_from_slice(row.as_ref());
+        }
+        Rows { bytes, stride }
+    }
+
+    #[inline(always)]
+    fn at(&self, k: usize) -> &Row {
+        const NONE: &Row = &[0; 256];
+        let row = self.bytes.get(k * self.stride..);
+        row.and_then(|r| r.first_chunk()).unwrap_or(NONE)
+    }
+}
+
+/// Up to 256 positions with labels below 256.
+pub(super) struct Narrow {
     degree: usize,
     /// Moves in a product; the number after the last move stands for none.
     at_once: usize,
     radix: usize,
     /// The product of every word of `at_once` moves, as positions.
-    products: Vec<[u8; N]>,
+    products: Rows,
     /// The same, at the leaders of the classes only.
-    firsts: Vec<[u8; N]>,
-    /// Number of classes.
-    classes: usize,
+    firsts: Rows,
+    /// Number of classes that are moved, made a multiple of four; they come first.
+    moved: usize,
     /// Position to class.
-    class: [u8; N],
-    /// The label at a position when the leader of its class shows a position.
-    labels: Vec<[u8; N]>,
+    class: Vec<u8>,
+    /// The label at a position when the leader of its class shows a position, at 256 * position + that position: two
+    /// bytes are an index that needs no check.
+    labels: Box<[u8; 1 << 16]>,
 }
 
-impl<const N: usize> Narrow<N> {
-    fn new(degree: usize, moves: &[Perm], root: &State) -> Result<Narrow<N>, ScrambleError> {
+impl Narrow {
+    fn new(degree: usize, moves: &[Perm], root: &State) -> Result<Narrow, ScrambleError> {
         let found = Classes::of(degree, moves)?;
         let radix = moves.len() + 1;
         let mut at_once = 1;
-        while at_once < 4 && radix.pow(at_once as u32 + 1) * N <= PRODUCT_BYTES {
+        while at_once < 4 && radix.pow(at_once as u32 + 1) * degree <= PRODUCT_BYTES {
             at_once += 1;
         }
-        let mut products: Vec<[u8; N]> = vec![identity()];
+        let identity: Vec<u8> = (0..degree).map(|i| i as u8).collect();
+        let mut products = vec![identity];
         for _ in 0..at_once {
-            products = products
-                .iter()
-                .flat_map(|product| {
-                    let with = |p: &Perm| {
-                        let mut out = *product;
-                        for i in 0..degree {
-                            out[i] = product[p.at(i)];
-                        }
-                        out
-                    };
-                    moves.iter().map(with).chain([*product]).collect::<Vec<_>>()
-                })
-                .collect();
+            let longer = products.iter().flat_map(|product| {
+                let with = |p: &Perm| (0..degree).map(|i| product[p.at(i)]).collect();
+                moves.iter().map(with).chain([product.clone()])
+            });
+            products = longer.collect();
         }
-        let firsts = products.iter().map(|product| {
-            let mut out = [0; N];
-            for (k, &leader) in found.leaders.iter().enumerate() {
-                out[k] = product[usize::from(leader)];
-            }
-            out
-        });
-        let firsts = firsts.collect();
-        let mut class = [0; N];
-        let mut labels = vec![[0; N]; degree];
+        // Classes that move come first; the one that does not needs no look-ups.
+        let moves_at = |i: u16| moves.iter().any(|p| p.at(usize::from(i)) != usize::from(i));
+        let mut order: Vec<usize> = (0..found.leaders.len()).collect();
+        order.sort_by_key(|&k| !moves_at(found.leaders[k]));
+        let moved = found.leaders.iter().filter(|&&i| moves_at(i)).count();
+        let leaders: Vec<u16> = order.iter().map(|&k| found.leaders[k]).collect();
+        let firsts: Vec<Vec<u8>> = products
+            .iter()
+            .map(|product| leaders.iter().map(|&l| product[usize::from(l)]).collect())
+            .collect();
+        let mut place = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new as u8;
+        }
+        let mut labels = Box::new([0; 1 << 16]);
         for j in 0..degree {
-            class[j] = found.of[j] as u8;
-            let leader = found.leaders[found.of[j] as usize];
-            for v in orbit_of(usize::from(leader), moves) {
-                labels[j][usize::from(v)] = root[found.follower(j, usize::from(v))] as u8;
+            for v in orbit_of(usize::from(found.leaders[found.of[j] as usize]), moves) {
+                labels[256 * j + usize::from(v)] = root[found.follower(j, usize::from(v))] as u8;
             }
         }
         Ok(Narrow {
             degree,
             at_once,
             radix,
-            products,
-            firsts,
-            classes: found.classes.len(),
-            class,
+            products: Rows::new(&products, degree.next_multiple_of(16)),
+            firsts: Rows::new(&firsts, leaders.len().next_multiple_of(16)),
+            moved: moved.next_multiple_of(4),
+            class: found.of.iter().map(|&k| place[k as usize]).collect(),
             labels,
         })
     }
 
-    fn bytes(&self) -> u64 {
-        ((self.products.len() * 2 + self.degree) * N) as u64
+    fn states(&self, group: &Group<'_>, out: &mut [u8]) {
+        for lane in 0..group.count {
+            let to = &mut out[group.rows[lane] * self.degree..][..self.degree];
+            self.state(group.word(lane), to);
+        }
     }
 
-    fn states(&self, words: &[u16], stride: usize, lengths: &[u32], out: &mut Vec<u8>) {
-        let n = self.degree;
-        out.clear();
-        // A state is written as N bytes; the next one overwrites those beyond its end.
-        out.resize(lengths.len() * n + N, 0);
-        let mut numbers = Vec::new();
-        for (row, &length) in lengths.iter().enumerate() {
-            let word = &words[row * stride..][..length as usize];
-            self.numbers(word, &mut numbers);
-            let state = self.state(&numbers);
-            if let Some(to) = out[row * n..].first_chunk_mut::<N>() {
-                *to = state;
+    /// The number of the product of up to `at_once` moves.
+    #[inline(always)]
+    fn number(&self, word: &[u16]) -> usize {
+        let mut number = 0;
+        for &a in word {
+            number = number * self.radix + usize::from(a);
+        }
+        for _ in word.len()..self.at_once {
+            number = number * self.radix + self.radix - 1;
+        }
+        number
+    }
+
+    #[inline(always)]
+    fn state(&self, word: &[u16], out: &mut [u8]) {
+        // From the right in whole products; the incomplete one is the first of the word.
+        let last = word.len().saturating_sub(self.at_once);
+        let (mut before, end) = word.split_at(last);
+        let mut at = *self.firsts.at(self.number(end));
+        let moved = self.moved;
+        while !before.is_empty() {
+            let split = before.len().saturating_sub(self.at_once);
+            let product = self.products.at(self.number(&before[split..]));
+            for four in at[..moved].chunks_exact_mut(4) {
+                for x in four {
+                    *x = product[usize::from(*x)];
+                }
             }
+            before = &before[..split];
         }
-        out.truncate(lengths.len() * n);
-    }
-
-    /// The numbers of the products that make up a word.
-    #[inline(always)]
-    fn numbers(&self, word: &[u16], out: &mut Vec<u32>) {
-        out.clear();
-        let radix = self.radix as u32;
-        let none = radix - 1;
-        let whole = word.chunks_exact(self.at_once);
-        let rest = whole.remainder();
-        out.extend(whole.map(|c| c.iter().fold(0, |x, &a| x * radix + u32::from(a))));
-        if !rest.is_empty() {
-            let x = rest.iter().fold(0, |x, &a| x * radix + u32::from(a));
-            out.push((rest.len()..self.at_once).fold(x, |x, _| x * radix + none));
+        for (j, (to, &class)) in (0u8..).zip(out.iter_mut().zip(&self.class)) {
+            let v = at[usize::from(class)];
+            *to = self.labels[usize::from(u16::from_be_bytes([j, v]))];
         }
     }
-
-    #[inline(always)]
-    fn state(&self, numbers: &[u32]) -> [u8; N] {
-        let Some((&last, before)) = numbers.split_last() else {
-            return self.expand(&self.firsts[self.firsts.len() - 1]);
-        };
-        let mut at = self.firsts[last as usize];
-        for &number in before.iter().rev() {
-            let product = &self.products[number as usize];
-            for x in &mut at[..self.classes] {
-                *x = product[usize::from(*x) & (N - 1)];
-            }
-        }
-        self.expand(&at)
-    }
-
-    #[inline(always)]
-    fn expand(&self, at: &[u8; N]) -> [u8; N] {
-        let mut out = [0; N];
-        for ((to, labels), &class) in out.iter_mut().zip(&self.labels).zip(&self.class) {
-            let v = at[usize::from(class) & (N - 1)];
-            *to = labels[usize::from(v) & (N - 1)];
-        }
-        out
-    }
-}
-
-fn identity<const N: usize>() -> [u8; N] {
-    let mut out = [0; N];
-    for (i, x) in out.iter_mut().enumerate() {
-        *x = i as u8;
-    }
-    out
 }
 
 /// Any number of positions and labels, one move after the other.
@@ -228,23 +229,22 @@ impl Wide {
         }
     }
 
-    fn states(&self, words: &[u16], stride: usize, lengths: &[u32], out: &mut Vec<u8>) {
-        out.clear();
+    fn states(&self, group: &Group<'_>, out: &mut [u8]) {
+        let state_bytes = self.root.len() * self.cell_bytes;
         let mut at: Vec<u16> = Vec::new();
-        for (row, &length) in lengths.iter().enumerate() {
+        for lane in 0..group.count {
             at.clear();
             at.extend(0..self.root.len() as u16);
-            for &a in words[row * stride..][..length as usize].iter().rev() {
+            for &a in group.word(lane).iter().rev() {
                 let p = &self.moves[usize::from(a)];
                 for x in &mut at {
                     *x = p[usize::from(*x)];
                 }
             }
-            let labels = at.iter().map(|&x| self.root[usize::from(x)]);
-            if self.cell_bytes == 1 {
-                out.extend(labels.map(|l| l as u8));
-            } else {
-                out.extend(labels.flat_map(u16::to_le_bytes));
+            let to = &mut out[group.rows[lane] * state_bytes..][..state_bytes];
+            for (to, &x) in to.chunks_exact_mut(self.cell_bytes).zip(&at) {
+                let label = self.root[usize::from(x)].to_le_bytes();
+                to.copy_from_slice(&label[..self.cell_bytes]);
             }
         }
     }

@@ -17,29 +17,36 @@ fn halves(x: u64) -> [u32; 2] {
 }
 
 /// The four words of the counter (`low`, `high` of `stream`, `block`, 0) under the key `seed`, for every lane.
+#[inline(never)]
 pub fn words(seed: u64, streams: &[u64; LANES], block: u32) -> Words {
-    let mut key = halves(seed);
-    let mut c = [[0; LANES]; 4];
+    let mut out = [[0; LANES]; 4];
     for lane in 0..LANES {
-        [c[0][lane], c[1][lane]] = halves(streams[lane]);
-        c[2][lane] = block;
-    }
-    for round in 0..10 {
-        if round > 0 {
-            key[0] = key[0].wrapping_add(WEYL[0]);
-            key[1] = key[1].wrapping_add(WEYL[1]);
-        }
-        for lane in 0..LANES {
-            let a = u64::from(MULTIPLIERS[0]) * u64::from(c[0][lane]);
-            let b = u64::from(MULTIPLIERS[1]) * u64::from(c[2][lane]);
-            let ([a_low, a_high], [b_low, b_high]) = (halves(a), halves(b));
-            c[0][lane] = b_high ^ c[1][lane] ^ key[0];
-            c[2][lane] = a_high ^ c[3][lane] ^ key[1];
-            c[1][lane] = b_low;
-            c[3][lane] = a_low;
+        let words = one(seed, streams[lane], block);
+        for k in 0..4 {
+            out[k][lane] = words[k];
         }
     }
-    c
+    out
+}
+
+/// The words of one counter. A word lies in the low half of 64 bits, whatever is above it: the product of two low
+/// halves is one instruction, of vectors as well.
+#[inline(always)]
+fn one(seed: u64, stream: u64, block: u32) -> [u32; 4] {
+    const LOW: u64 = 0xffff_ffff;
+    let mut key = halves(seed);
+    let (mut c0, mut c1, mut c2, mut c3) = (stream, stream >> 32, u64::from(block), 0);
+    for _ in 0..10 {
+        let a = u64::from(MULTIPLIERS[0]) * (c0 & LOW);
+        let b = u64::from(MULTIPLIERS[1]) * (c2 & LOW);
+        c0 = (b >> 32) ^ c1 ^ u64::from(key[0]);
+        c2 = (a >> 32) ^ c3 ^ u64::from(key[1]);
+        c1 = b;
+        c3 = a;
+        key[0] = key[0].wrapping_add(WEYL[0]);
+        key[1] = key[1].wrapping_add(WEYL[1]);
+    }
+    [c0, c1, c2, c3].map(|c| c as u32)
 }
 
 /// `u * m >> 32`: a number below `m`, every one for as many `u` as any other, give or take one.

@@ -1,6 +1,6 @@
 //! Blocks of rows: lengths, words and states.
 
-use super::compose::Composer;
+use super::compose::{Composer, Group};
 use super::philox::{self, LANES};
 use super::rules::Automaton;
 use super::spec::{ScrambleError, Shape, WalkSpec};
@@ -121,15 +121,12 @@ impl Walks {
         block.stride = self.stride;
         block.extra = self.spec.shape.extra() as usize;
         block.words.resize(rows * self.stride, 0);
+        block.states.resize(rows * self.state_bytes(), 0);
         let order = std::mem::take(&mut block.order);
         for group in order.chunks(LANES) {
             self.draw_words(first_row, group, block);
         }
         block.order = order;
-        let mut states = std::mem::take(&mut block.states);
-        self.composer
-            .states(&block.words, self.stride, &block.depths, &mut states);
-        block.states = states;
     }
 
     /// Depths, and the first four draws of every row.
@@ -183,7 +180,7 @@ impl Walks {
         }
     }
 
-    /// The words of up to [`LANES`] rows, in ascending order of length. Every row gets as many moves as the longest;
+    /// The words and states of up to [`LANES`] rows, in ascending order of length. Every row gets as many moves as the longest;
     /// those beyond its end are not looked at.
     fn draw_words(&self, first_row: u64, group: &[u32], block: &mut Block) {
         let Some(&longest) = group.last() else {
@@ -216,5 +213,13 @@ impl Walks {
                 block.words[starts[lane] + t] = steps[lane].chosen();
             }
         }
+        let group = Group {
+            rows: &rows,
+            count: group.len(),
+            lengths: &rows.map(|row| block.depths[row]),
+            words: &block.words,
+            stride: self.stride,
+        };
+        self.composer.states(&group, &mut block.states);
     }
 }
