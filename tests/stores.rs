@@ -59,7 +59,7 @@ fn pack(data: &Path, name: &str) {
 #[test]
 fn a_finished_run_of_this_format_is_read_asked_and_verified() {
     let user = User::new();
-    unpack(&user, "format-2-kept");
+    unpack(&user, "format-3-kept");
     let report = user.json("show last --data data --json");
     assert_eq!(report["states"], "720");
     assert_eq!(report["complete"], true);
@@ -75,7 +75,7 @@ fn a_finished_run_of_this_format_is_read_asked_and_verified() {
 #[test]
 fn an_unfinished_run_of_this_format_goes_on() {
     let user = User::new();
-    unpack(&user, "format-2-paused");
+    unpack(&user, "format-3-paused");
     let outlook = user.json("resume last --dry-run --data data --json");
     let levels = outlook["levels"].as_array().expect("levels").clone();
     assert!(
@@ -93,9 +93,14 @@ fn an_unfinished_run_of_this_format_goes_on() {
 }
 
 #[test]
-fn a_run_of_the_first_format_is_refused_by_a_sentence_and_left_alone() {
+fn runs_of_older_formats_are_refused_by_a_sentence_and_left_alone() {
+    is_refused_and_left_alone("format-1-paused", "format 1");
+    is_refused_and_left_alone("format-2-paused", "format 2");
+}
+
+fn is_refused_and_left_alone(name: &str, format: &str) {
     let user = User::new();
-    unpack(&user, "format-1-paused");
+    unpack(&user, name);
     let before = user.all_files();
     for command in [
         format!("run {PAUSED} --data data"),
@@ -103,7 +108,7 @@ fn a_run_of_the_first_format_is_refused_by_a_sentence_and_left_alone() {
         "resume last --data data".into(),
     ] {
         let refused = user.run(&command);
-        refused.is_refused(&["format 1", "older antipode", "--data"]);
+        refused.is_refused(&[format, "older antipode", "--data"]);
     }
     let new = user.all_files();
     let new = new
@@ -117,7 +122,7 @@ fn a_run_of_the_first_format_is_refused_by_a_sentence_and_left_alone() {
 fn write_the_fixtures() {
     let user = User::new();
     user.json(&format!("run {KEPT} --data kept --json"));
-    pack(&user.path("kept"), "format-2-kept");
+    pack(&user.path("kept"), "format-3-kept");
     let line = format!("run {PAUSED} --checkpoint-every 50ms --data paused --json");
     let mut command = user.command(line.split_whitespace());
     command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=50");
@@ -125,5 +130,5 @@ fn write_the_fixtures() {
     run.wait_for_level(6);
     run.signal("INT");
     assert_eq!(run.finish().code, Some(130));
-    pack(&user.path("paused"), "format-2-paused");
+    pack(&user.path("paused"), "format-3-paused");
 }

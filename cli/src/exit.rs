@@ -82,7 +82,7 @@ impl From<EngineError> for Failure {
             EngineError::NoKernel(_) | EngineError::Memory { .. } | EngineError::Input(_) => {
                 Failure::Input(error.to_string())
             }
-            EngineError::Frontier(_) => Failure::Other(error.to_string()),
+            EngineError::Frontier(_) | EngineError::Stopped => Failure::Other(error.to_string()),
         }
     }
 }

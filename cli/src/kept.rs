@@ -13,7 +13,7 @@ use antipode_proto::status::JobStatus;
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::distance::{PackedDistances, Residues};
 use antipode_solver_core::engine::{Level, ShardId};
-use antipode_solver_core::job::Keep;
+use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_worker::Stored;
 use antipode_worker::artifacts::unpack;
 use std::collections::BTreeMap;
@@ -157,12 +157,27 @@ impl Kept {
         (0..=self.last()).all(|level| self.has_level(level))
     }
 
+    /// The enumeration that it is.
+    ///
+    /// # Errors
+    /// It is a job of another kind, which has no levels.
+    pub fn bfs(&self) -> Result<&BfsSpec, Failure> {
+        let spec = &self.status.definition.spec;
+        spec.bfs().ok_or_else(|| {
+            Failure::input(format!(
+                "job {} is a {} job; this is asked of enumerations (`bfs`) only",
+                self.name,
+                spec.kind()
+            ))
+        })
+    }
+
     /// Why a question about single states cannot be answered.
     pub fn nothing_kept(&self) -> Failure {
         let definition = &self.status.definition;
         let spec = &definition.spec;
-        let puzzle = spec.puzzle.name();
-        if spec.keep == Keep::Result {
+        let puzzle = spec.title();
+        if spec.keep() == Keep::Result {
             return Failure::input(format!(
                 "job {} ({puzzle}) kept its counts only, not the distances of single states; compute it again with --keep frontiers",
                 self.name

@@ -2,6 +2,7 @@
 
 mod access;
 mod address;
+mod answer;
 mod cmd;
 mod compute_args;
 mod connect;

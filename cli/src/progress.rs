@@ -6,6 +6,7 @@ use crate::render::table::LevelTable;
 use crate::render::{self, short, span};
 use crate::report;
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch;
 use antipode_solver_core::space::SpaceDef;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -13,7 +14,8 @@ use std::time::Instant;
 
 /// Shows a job while it runs.
 pub struct Progress {
-    table: LevelTable,
+    /// `None` for what has no levels.
+    table: Option<LevelTable>,
     bar: ProgressBar,
     /// The table goes to stderr, because stdout is kept for the JSON object.
     json: bool,
@@ -36,7 +38,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Progress {
-            table: LevelTable::new(states),
+            table: (space.kind != batch::KIND).then(|| LevelTable::new(states)),
             bar,
             json,
             began: None,
@@ -49,8 +51,10 @@ impl Progress {
 
     /// Prints the levels that are new, and moves the bar.
     pub fn show(&mut self, status: &JobStatus) -> Result<(), Failure> {
-        let lines = self.table.new_lines(&status.levels);
-        self.print(&lines)?;
+        if let Some(table) = &mut self.table {
+            let lines = table.new_lines(&status.levels);
+            self.print(&lines)?;
+        }
         match &status.state {
             JobState::Stalled { reason, .. } => {
                 if self
@@ -118,15 +122,25 @@ impl Progress {
             }
             _ => (String::new(), "unknown".into()),
         };
-        // When every state is counted, what remains are the words of the antipodes.
-        self.bar.set_prefix(match status.levels.len() {
-            _ if self.total == Some(counted) => "antipodes".into(),
-            level => format!("level {level}"),
-        });
+        let kind = status.definition.spec.kind();
+        let (prefix, what) = match &self.table {
+            None => (kind.to_string(), ""),
+            Some(_) => (self.stage(status, counted), " states"),
+        };
+        self.bar.set_prefix(prefix);
         self.bar.set_message(format!(
-            "{}{of} states, {} states/s, time left: {left}",
+            "{}{of}{what}, {}{what}/s, time left: {left}",
             short(counted as f64),
             short(rate)
         ));
+    }
+
+    /// What is being done.
+    fn stage(&self, status: &JobStatus, counted: u128) -> String {
+        // When every state is counted, what remains are the words of the antipodes.
+        match status.levels.len() {
+            _ if self.total == Some(counted) => "antipodes".into(),
+            level => format!("level {level}"),
+        }
     }
 }

@@ -2,7 +2,8 @@
 //! dropping a job is deleting its folder. `runs/pocket-1f0c94d2a7b3/{coordinator,worker}`.
 
 use crate::exit::Failure;
-use antipode_solver_core::job::BfsSpec;
+use antipode_proto::codec::{self, kind};
+use antipode_solver_core::job::{BfsSpec, JobSpec};
 use std::path::{Path, PathBuf};
 
 /// Where a question's store is.
@@ -13,16 +14,16 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// The folder of `spec` under `data`. What is only a matter of listing (`--antipodes`, `--keep`) does not change it.
-    pub fn of(data: &Path, spec: &BfsSpec) -> RunFolder {
-        let moves: Vec<(&str, &[u16])> = spec
-            .puzzle
-            .generators()
-            .iter()
-            .map(|g| (g.name.as_str(), g.perm.images()))
-            .collect();
-        let question = serde_json::json!([moves, spec.puzzle.roots(), spec.depth, spec.layout]);
-        let hash = blake3::hash(question.to_string().as_bytes()).to_hex();
-        let name = format!("{}-{}", slug(spec.puzzle.name()), &hash[..12]);
+    pub fn of(data: &Path, spec: &JobSpec) -> RunFolder {
+        let (question, title) = match spec {
+            JobSpec::Bfs(bfs) => (bfs_question(bfs), spec.title()),
+            JobSpec::Batch(batch) => (
+                codec::encode(kind::FINGERPRINT, batch),
+                format!("{} {}", spec.kind(), spec.title()),
+            ),
+        };
+        let hash = blake3::hash(&question).to_hex();
+        let name = format!("{}-{}", slug(&title), &hash[..12]);
         RunFolder {
             path: all(data).join(name),
         }
@@ -64,6 +65,18 @@ impl RunFolder {
     pub fn worker(&self) -> PathBuf {
         self.path.join("worker")
     }
+}
+
+/// What the counts of an enumeration depend on.
+fn bfs_question(spec: &BfsSpec) -> Vec<u8> {
+    let moves: Vec<(&str, &[u16])> = spec
+        .puzzle
+        .generators()
+        .iter()
+        .map(|g| (g.name.as_str(), g.perm.images()))
+        .collect();
+    let question = serde_json::json!([moves, spec.puzzle.roots(), spec.depth, spec.layout]);
+    question.to_string().into_bytes()
 }
 
 /// Where all runs under `data` are.

@@ -86,6 +86,8 @@ pub struct Verification<'a> {
     verifier: Verifier,
     /// By shard, where the job has them.
     pub distances: Option<Vec<Option<Arc<PackedDistances>>>>,
+    /// Number of generators.
+    moves: u64,
     memory_bytes: u64,
 }
 
@@ -104,10 +106,12 @@ impl<'a> Verification<'a> {
     /// Reads the index, and the distances where the job has them.
     pub fn new(kept: &'a Kept, memory_bytes: u64) -> Result<Verification<'a>, Failure> {
         let definition = &kept.status.definition;
-        let verifier = Verifier::load(&definition.spec.puzzle, &definition.space)?;
+        let puzzle = &kept.bfs()?.puzzle;
+        let verifier = Verifier::load(puzzle, &definition.space)?;
         let mut verification = Verification {
             kept,
             verifier,
+            moves: puzzle.generators().len() as u64,
             distances: None,
             memory_bytes,
         };
@@ -172,8 +176,10 @@ impl<'a> Verification<'a> {
             .sum();
         let sets = (level.saturating_sub(2)..=level).filter_map(|l| self.levels().get(l as usize));
         let lists: u64 = sets.map(|l| l.count.saturating_mul(4)).sum();
-        let moves = self.kept.status.definition.spec.puzzle.generators().len() as u64;
-        let successors = self.cost(level).saturating_mul(moves).saturating_mul(4);
+        let successors = self
+            .cost(level)
+            .saturating_mul(self.moves)
+            .saturating_mul(4);
         (lists + successors).min(dense.saturating_mul(4))
     }
 

@@ -62,7 +62,7 @@ fn job(shards: u32) -> JobRecord {
     };
     JobRecord {
         definition: Arc::new(JobDefinition {
-            spec,
+            spec: spec.into(),
             space,
             fingerprint: "bench".into(),
         }),

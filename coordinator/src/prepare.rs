@@ -3,7 +3,7 @@
 use antipode_proto::client::ClientError;
 use antipode_proto::codec::{self, kind};
 use antipode_solver_core::engine::{Digest, Engine, EngineError, KernelChoice, ShardId};
-use antipode_solver_core::job::{BfsSpec, JobDefinition};
+use antipode_solver_core::job::{JobDefinition, JobSpec};
 use antipode_solver_core::space::{self, SpaceDef, SpaceError};
 use std::sync::Arc;
 
@@ -15,34 +15,49 @@ pub struct Prepared {
 }
 
 /// The way from a question to a definition; runs on a thread where it may take its time.
-pub type Prepare = Arc<dyn Fn(BfsSpec) -> Result<Prepared, ClientError> + Send + Sync>;
+pub type Prepare = Arc<dyn Fn(JobSpec) -> Result<Prepared, ClientError> + Send + Sync>;
 
 /// The usual way: `solver-core` builds the index and loads it once, which checks it completely.
-pub(crate) fn prepare(spec: BfsSpec) -> Result<Prepared, ClientError> {
-    let space =
-        space::build(&spec.puzzle, &spec.layout).map_err(|error| engine_error(error.into()))?;
+pub(crate) fn prepare(spec: JobSpec) -> Result<Prepared, ClientError> {
+    let space = match &spec {
+        JobSpec::Bfs(bfs) => {
+            space::build(&bfs.puzzle, &bfs.layout).map_err(|error| engine_error(error.into()))?
+        }
+        JobSpec::Batch(batch) => {
+            let plan = batch.plan().and_then(|plan| plan.space());
+            plan.map_err(ClientError::Invalid)?
+        }
+    };
     prepare_with(spec, space)
 }
 
 /// As [`prepare`], with an index that was computed for `spec` already; it is checked all the same.
-pub fn prepare_with(spec: BfsSpec, space: SpaceDef) -> Result<Prepared, ClientError> {
-    let engine =
-        Engine::load(&spec.puzzle, &space, KernelChoice::Portable).map_err(engine_error)?;
+pub fn prepare_with(spec: JobSpec, space: SpaceDef) -> Result<Prepared, ClientError> {
+    let Some(bfs) = spec.bfs() else {
+        // Nothing is counted before the items.
+        let roots = vec![(0, Digest::default()); space.shards as usize];
+        return Ok(prepared(spec, space, roots));
+    };
+    let engine = Engine::load(&bfs.puzzle, &space, KernelChoice::Portable).map_err(engine_error)?;
     let roots = (0..engine.shards())
         .map(|shard| {
             let frontier = engine.roots(ShardId(shard));
             (frontier.count(), engine.digest(ShardId(shard), &frontier))
         })
         .collect();
+    Ok(prepared(spec, space, roots))
+}
+
+fn prepared(spec: JobSpec, space: SpaceDef, roots: Vec<(u64, Digest)>) -> Prepared {
     let fingerprint = fingerprint(&spec, &space);
-    Ok(Prepared {
+    Prepared {
         definition: Arc::new(JobDefinition {
             spec,
             space,
             fingerprint,
         }),
         roots,
-    })
+    }
 }
 
 fn engine_error(error: EngineError) -> ClientError {
@@ -55,17 +70,21 @@ fn engine_error(error: EngineError) -> ClientError {
 }
 
 /// Hash over all that the counts depend on: generators, roots, depth and the index. Not the
-/// puzzle's name, not how much is listed or kept.
-fn fingerprint(spec: &BfsSpec, space: &SpaceDef) -> String {
-    let puzzle = &spec.puzzle;
-    let question = (
-        puzzle.generators(),
-        puzzle.roots(),
-        spec.depth,
-        &spec.layout,
-    );
-    let index = (&space.kind, space.shards, &space.sources, &space.body);
-    blake3::hash(&codec::encode(kind::FINGERPRINT, &(question, index)))
-        .to_hex()
-        .to_string()
+/// puzzle's name, not how much is listed or kept. Of a batch job over all of its specification.
+fn fingerprint(spec: &JobSpec, space: &SpaceDef) -> String {
+    let question = match spec {
+        JobSpec::Bfs(spec) => {
+            let puzzle = &spec.puzzle;
+            let question = (
+                puzzle.generators(),
+                puzzle.roots(),
+                spec.depth,
+                &spec.layout,
+            );
+            let index = (&space.kind, space.shards, &space.sources, &space.body);
+            codec::encode(kind::FINGERPRINT, &(question, index))
+        }
+        JobSpec::Batch(batch) => codec::encode(kind::FINGERPRINT, &(batch, &space.shard_states)),
+    };
+    blake3::hash(&question).to_hex().to_string()
 }

@@ -20,7 +20,7 @@ use antipode_proto::link::CoordinatorLink;
 use antipode_proto::message::{FromWorker, ToWorker};
 use antipode_proto::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use antipode_solver_core::engine::Digest;
-use antipode_solver_core::job::{BfsSpec, JobDefinition};
+use antipode_solver_core::job::{JobDefinition, JobSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -43,7 +43,7 @@ type To<T> = oneshot::Sender<Result<T, ClientError>>;
 pub enum Question {
     KnownKey {
         key: String,
-        spec: Box<BfsSpec>,
+        spec: Box<JobSpec>,
         to: To<Option<Submitted>>,
     },
     Submit {
@@ -356,9 +356,7 @@ impl Driver {
                 let other = known.and_then(|(job, _)| {
                     let record = self.state.jobs().get(&job)?.record();
                     let old = &record.definition.spec;
-                    let same = (old.puzzle.generators(), old.puzzle.roots(), old.depth)
-                        == (spec.puzzle.generators(), spec.puzzle.roots(), spec.depth);
-                    (!same).then(|| (job, old.puzzle.name().to_string()))
+                    (!old.asks_the_same_as(&spec)).then(|| (job, old.title()))
                 });
                 _ = to.send(match other {
                     Some((job, puzzle)) => Err(ClientError::Invalid(format!(
@@ -386,10 +384,13 @@ impl Driver {
             }
             Question::Jobs { to } => {
                 let ids: Vec<JobId> = self.state.jobs().keys().copied().collect();
-                _ = to.send(Ok(ids
-                    .into_iter()
-                    .filter_map(|id| self.status(id))
-                    .collect()));
+                let statuses = ids.into_iter().filter_map(|id| self.status(id));
+                // A list does not show answers, and those of many jobs would be a large message.
+                let bare = |status: JobStatus| JobStatus {
+                    items: Vec::new(),
+                    ..status
+                };
+                _ = to.send(Ok(statuses.map(bare).collect()));
             }
             Question::Show { job, to } => {
                 _ = to.send(self.status(job).ok_or(ClientError::NoSuchJob(job)));

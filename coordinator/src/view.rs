@@ -52,7 +52,10 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
         .collect();
     let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");
     let kind = job.record().definition.space.kind.clone();
+    let is_over = progress.phase == Phase::Finished;
+    let records = job.items().values().filter(|_| is_over);
     JobStatus {
+        items: records.map(|record| record.to_vec()).collect(),
         job: id,
         definition: Arc::clone(&job.record().definition),
         state: job_state(job),

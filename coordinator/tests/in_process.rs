@@ -107,7 +107,7 @@ async fn a_submission_repeated_is_the_same_job() {
     };
     let more = client
         .submit(Submission {
-            spec: more,
+            spec: more.into(),
             ..submission("more")
         })
         .await

@@ -2,7 +2,7 @@
 
 use crate::status::{Explanation, Holdings, JobStatus, Outlook, Subject, WorkerStatus};
 use antipode_ids::JobId;
-use antipode_solver_core::job::BfsSpec;
+use antipode_solver_core::job::JobSpec;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     pub key: String,
-    pub spec: BfsSpec,
+    pub spec: JobSpec,
     /// Compute again although a finished or unfinished job of the same fingerprint is stored.
     pub fresh: bool,
 }

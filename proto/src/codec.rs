@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of the record format. Another one is refused, never guessed at.
-pub const FORMAT: u16 = 2;
+pub const FORMAT: u16 = 3;
 
 /// No record may be longer, in bytes; nor may decoding one claim more.
 pub const MAX_RECORD_BYTES: usize = 1 << 32;
@@ -33,9 +33,9 @@ pub mod kind {
         tag: 1,
         name: "job definition",
     };
-    pub const BFS_SPEC: Kind = Kind {
+    pub const JOB_SPEC: Kind = Kind {
         tag: 2,
-        name: "bfs specification",
+        name: "job specification",
     };
     pub const TASK: Kind = Kind {
         tag: 3,
@@ -93,6 +93,10 @@ pub mod kind {
     pub const JOB_NUMBER: Kind = Kind {
         tag: 22,
         name: "job number",
+    };
+    pub const ITEM: Kind = Kind {
+        tag: 23,
+        name: "record of an item",
     };
     /// The worker's store.
     pub const WORKER_META: Kind = Kind {

@@ -84,6 +84,8 @@ pub struct JobStatus {
     /// The space was exhausted (only with `Finished`).
     pub exhausted: bool,
     pub antipodes: Vec<Antipode>,
+    /// Of a finished batch job whose items have records: these, by item.
+    pub items: Vec<Vec<u8>>,
     pub tasks_done: u64,
     pub tasks_running: u64,
     /// Workers that finished at least one task of it, and the sum of their threads.

@@ -11,7 +11,7 @@ use antipode_proto::message::{
 use antipode_proto::status::{Explanation, Incident, LevelOutlook, Outlook, Subject, WorkerStatus};
 use antipode_proto::wire;
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
-use antipode_solver_core::job::{BfsSpec, JobDefinition, Task, TaskOutput};
+use antipode_solver_core::job::{JobDefinition, JobSpec, Task, TaskOutput};
 use proptest::prelude::*;
 use prost::Message;
 use serde::Serialize;
@@ -68,7 +68,7 @@ fn all_records(bytes: &[u8]) {
     settles::<Outlook>(kind::OUTLOOK, bytes);
     settles::<Subject>(kind::SUBJECT, bytes);
     settles::<Explanation>(kind::EXPLANATION, bytes);
-    settles::<BfsSpec>(kind::BFS_SPEC, bytes);
+    settles::<JobSpec>(kind::JOB_SPEC, bytes);
     settles::<JobDefinition>(kind::JOB_DEFINITION, bytes);
 }
 

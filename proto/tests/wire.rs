@@ -15,7 +15,7 @@ use antipode_proto::status::{Antipode, EngineName, JobState, JobStatus, LevelSta
 use antipode_proto::{codec, wire};
 use antipode_solver_core::Perm;
 use antipode_solver_core::engine::{Certificate, Digest, ShardId};
-use antipode_solver_core::job::{BfsSpec, JobDefinition, Keep, Task, TaskOutput};
+use antipode_solver_core::job::{BfsSpec, JobDefinition, JobSpec, Keep, Task, TaskOutput};
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
 use antipode_solver_core::space::{LayoutOptions, SpaceDef};
 use std::sync::Arc;
@@ -36,14 +36,14 @@ fn puzzle() -> Puzzle {
     .unwrap()
 }
 
-fn spec() -> BfsSpec {
-    BfsSpec {
+fn spec() -> JobSpec {
+    JobSpec::Bfs(BfsSpec {
         puzzle: puzzle(),
         depth: Some(9),
         antipodes: 3,
         keep: Keep::Frontiers,
         layout: LayoutOptions::default(),
-    }
+    })
 }
 
 fn definition(body: Vec<u8>) -> JobDefinition {
@@ -331,8 +331,9 @@ fn a_submission_comes_back_and_a_puzzle_is_checked_again() {
         vec![],
     );
     let record = codec::encode(
-        codec::kind::BFS_SPEC,
+        codec::kind::JOB_SPEC,
         &(
+            0u32, // a breadth-first search
             raw,
             None::<u32>,
             3u32,
@@ -360,6 +361,7 @@ fn a_status_comes_back_and_its_definition_travels_once() {
             since: 5,
             reason: "no worker".into(),
         },
+        items: vec![vec![1, 2], vec![3]],
         levels: vec![LevelStatus {
             level: 0,
             count: 1,

@@ -1,9 +1,115 @@
 //! What can be asked of a cluster, checked: jobs, tasks and their results.
 
+use crate::batch::BatchSpec;
 use crate::puzzle::{Puzzle, State};
 use crate::space::{LayoutOptions, SpaceDef};
 use crate::terms::{Certificate, Digest, Level, ShardId};
 use serde::{Deserialize, Serialize};
+
+/// What a user asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there are few of them, always behind a definition"
+)]
+pub enum JobSpec {
+    Bfs(BfsSpec),
+    /// Independent items.
+    Batch(BatchSpec),
+}
+
+impl JobSpec {
+    /// The kind as users name it: `bfs`, `diameter`, `landmarks`, `scrambles`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            JobSpec::Bfs(_) => "bfs",
+            JobSpec::Batch(batch) => batch.kind(),
+        }
+    }
+
+    pub fn bfs(&self) -> Option<&BfsSpec> {
+        match self {
+            JobSpec::Bfs(bfs) => Some(bfs),
+            JobSpec::Batch(_) => None,
+        }
+    }
+
+    pub fn batch(&self) -> Option<&BatchSpec> {
+        match self {
+            JobSpec::Bfs(_) => None,
+            JobSpec::Batch(batch) => Some(batch),
+        }
+    }
+
+    /// The graph it is about, where it is about one.
+    pub fn puzzle(&self) -> Option<&Puzzle> {
+        match self {
+            JobSpec::Bfs(bfs) => Some(&bfs.puzzle),
+            JobSpec::Batch(batch) => batch.puzzle(),
+        }
+    }
+
+    /// The same, to be replaced by a checked one.
+    pub fn puzzle_mut(&mut self) -> Option<&mut Puzzle> {
+        match self {
+            JobSpec::Bfs(bfs) => Some(&mut bfs.puzzle),
+            JobSpec::Batch(batch) => batch.puzzle_mut(),
+        }
+    }
+
+    /// What it is about, in a few words: a puzzle's name, or a family's.
+    pub fn title(&self) -> String {
+        match self {
+            JobSpec::Bfs(bfs) => bfs.puzzle.name().into(),
+            JobSpec::Batch(batch) => batch.title(),
+        }
+    }
+
+    /// The last row of the grid of tasks.
+    pub fn depth(&self) -> Option<u32> {
+        match self {
+            JobSpec::Bfs(bfs) => bfs.depth,
+            JobSpec::Batch(_) => Some(1),
+        }
+    }
+
+    /// Would the answer to one be the answer to the other, however much is listed or kept?
+    pub fn asks_the_same_as(&self, other: &JobSpec) -> bool {
+        match (self, other) {
+            (JobSpec::Bfs(a), JobSpec::Bfs(b)) => {
+                (a.puzzle.generators(), a.puzzle.roots(), a.depth)
+                    == (b.puzzle.generators(), b.puzzle.roots(), b.depth)
+            }
+            _ => self == other,
+        }
+    }
+
+    /// How many examples of antipodes are listed.
+    pub fn antipodes(&self) -> u32 {
+        self.bfs().map_or(0, |bfs| bfs.antipodes)
+    }
+
+    /// Which artifacts the finished job leaves behind.
+    pub fn keep(&self) -> Keep {
+        match self {
+            JobSpec::Bfs(bfs) => bfs.keep,
+            JobSpec::Batch(batch) if batch.makes_rows() => Keep::Frontiers,
+            JobSpec::Batch(_) => Keep::Result,
+        }
+    }
+}
+
+impl From<BfsSpec> for JobSpec {
+    fn from(spec: BfsSpec) -> JobSpec {
+        JobSpec::Bfs(spec)
+    }
+}
+
+impl From<BatchSpec> for JobSpec {
+    fn from(spec: BatchSpec) -> JobSpec {
+        JobSpec::Batch(spec)
+    }
+}
 
 /// A whole-graph enumeration as a user asks for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,9 +137,11 @@ pub enum Keep {
 /// What a cluster stores and sends for a job: the question and the index computed once for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobDefinition {
-    pub spec: BfsSpec,
+    pub spec: JobSpec,
+    /// The index; of a batch job its items, as the shards of a space of kind `batch`.
     pub space: SpaceDef,
-    /// Hash over puzzle, generators, roots, depth and index layout.
+    /// Hash over all that the answer depends on: puzzle, generators, roots, depth and index layout; of a
+    /// batch job its whole specification.
     pub fingerprint: String,
 }
 
@@ -43,7 +151,7 @@ pub const SAMPLES_PER_LEVEL: u32 = 1000;
 /// The sets of states that tasks make and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArtifactKind {
-    /// The states of one level of a shard.
+    /// The states of one level of a shard; of a batch job the rows of an item (at level 1).
     Frontier,
     /// Directed lists: the union of all levels of a shard up to one.
     Visited,
@@ -75,6 +183,8 @@ pub enum Task {
     },
     /// The packed distances of a shard. Inputs: its frontiers of levels 1 to `last`.
     Pack { last: Level, shard: ShardId },
+    /// An item of a batch job. No inputs.
+    Item { item: ShardId },
 }
 
 /// What a task returns.
@@ -99,6 +209,12 @@ pub enum TaskOutput {
         count: u64,
         digest: Digest,
     },
+    /// What an item counted, the digest of its record and rows, and its record.
+    Item {
+        count: u64,
+        digest: Digest,
+        record: Vec<u8>,
+    },
 }
 
 /// The shape of a task's answer must fit the task; used where results come in from outside.
@@ -110,5 +226,6 @@ pub fn output_fits(task: &Task, output: &TaskOutput) -> bool {
             | (Task::Words { .. }, TaskOutput::Words { .. })
             | (Task::Copy { .. }, TaskOutput::Copied)
             | (Task::Pack { .. }, TaskOutput::Packed { .. })
+            | (Task::Item { .. }, TaskOutput::Item { .. })
     )
 }

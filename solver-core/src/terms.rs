@@ -74,6 +74,9 @@ pub enum EngineError {
     Frontier(#[from] FrontierError),
     #[error("this processor has no {0}; use --kernel auto")]
     NoKernel(&'static str),
+    /// Somebody wanted it to end before its time.
+    #[error("stopped")]
+    Stopped,
     /// An internal error: a violated certificate or law. Exit code 70.
     #[error("internal error: {0}")]
     Violated(String),

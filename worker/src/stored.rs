@@ -75,7 +75,7 @@ impl Stored {
         let (count, packed) = self.packed(name)?;
         match Content::unpack_stored(None, name, count, &packed)? {
             Content::Distances(distances) => Ok(distances),
-            Content::Set(_) => Err("it is a set of states".into()),
+            Content::Set(_) | Content::Rows(_) => Err("these are no distances".into()),
         }
     }
 

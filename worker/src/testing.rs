@@ -76,7 +76,7 @@ pub fn definition(n: u16, directed: bool) -> Arc<JobDefinition> {
         layout,
     };
     Arc::new(JobDefinition {
-        spec,
+        spec: spec.into(),
         space,
         fingerprint: format!("lrx-{n}-{directed}"),
     })
@@ -85,7 +85,7 @@ pub fn definition(n: u16, directed: bool) -> Arc<JobDefinition> {
 pub fn engine(definition: &JobDefinition) -> Arc<Engine> {
     Arc::new(
         Engine::load(
-            &definition.spec.puzzle,
+            definition.spec.puzzle().expect("a graph"),
             &definition.space,
             KernelChoice::Auto,
         )
@@ -96,7 +96,7 @@ pub fn engine(definition: &JobDefinition) -> Arc<Engine> {
 pub fn loader() -> Loader {
     Arc::new(|definition| {
         let engine = Engine::load(
-            &definition.spec.puzzle,
+            definition.spec.puzzle().expect("a graph"),
             &definition.space,
             KernelChoice::Auto,
         )?;

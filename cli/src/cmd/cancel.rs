@@ -1,10 +1,11 @@
 //! `cancel`: ends a job for good.
 
 use super::{Call, block_on, show};
+use crate::answer;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
-use crate::render::{json, line};
-use crate::report::{Asked, BfsReport, state_words};
+use crate::render::line;
+use crate::report::{Asked, state_words};
 use antipode_proto::client::Client;
 use antipode_proto::status::JobState;
 
@@ -34,7 +35,7 @@ pub fn cancel(args: &Args, call: &Call) -> Result<(), Failure> {
             command: call.command.clone(),
             ..Asked::default()
         };
-        return json::print(&BfsReport::new(&status, &asked)?);
+        return answer::print(&status, &asked, true);
     }
     let (state, _) = state_words(&status.state);
     match status.state {

@@ -138,7 +138,7 @@ async fn at_coordinator(args: &Args) -> Result<Vec<Dropped>, Failure> {
 
 fn described(name: &str, status: &JobStatus) -> String {
     let (state, _) = state_words(&status.state);
-    let puzzle = status.definition.spec.puzzle.name();
+    let puzzle = status.definition.spec.title();
     format!("job {name}, {puzzle}, {state}")
 }
 
@@ -241,7 +241,7 @@ fn sweep(args: &Args, run: &Run, dropped: &mut Vec<Dropped>) -> Result<(), Failu
             None => "no store knows its job",
             Some(status)
                 if is_ended(&status.state)
-                    && (status.definition.spec.keep == Keep::Result
+                    && (status.definition.spec.keep() == Keep::Result
                         || status.state != JobState::Finished) =>
             {
                 "its job has ended and keeps no frontiers"

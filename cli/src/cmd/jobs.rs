@@ -33,8 +33,11 @@ struct JobRow {
     job: String,
     state: &'static str,
     reason: Option<String>,
+    /// `bfs`, `diameter`, `landmarks` or `scrambles`.
+    kind: &'static str,
     puzzle: String,
-    metric: &'static str,
+    /// `None` where it is not about one graph.
+    metric: Option<&'static str>,
     /// Finished levels, level 0 included.
     levels: usize,
     counted: String,
@@ -90,8 +93,9 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
             vec![
                 row.job,
                 row.state.into(),
+                row.kind.into(),
                 row.puzzle,
-                row.metric.into(),
+                row.metric.unwrap_or("-").into(),
                 row.levels.to_string(),
                 row.counted,
                 row.states.unwrap_or_else(|| "?".into()),
@@ -105,6 +109,7 @@ pub fn jobs(args: &Args, call: &Call) -> Result<(), Failure> {
         &[
             "JOB",
             "STATE",
+            "KIND",
             "PUZZLE",
             "METRIC",
             ">LEVELS",
@@ -126,8 +131,9 @@ fn row(job: &StoredJob) -> JobRow {
         job: job.name.clone(),
         state,
         reason,
-        puzzle: status.definition.spec.puzzle.name().into(),
-        metric: status.definition.spec.puzzle.metric().name(),
+        kind: status.definition.spec.kind(),
+        puzzle: status.definition.spec.title(),
+        metric: status.definition.spec.puzzle().map(|p| p.metric().name()),
         levels: status.levels.len(),
         counted: sum(status).to_string(),
         states: status.definition.space.states.clone(),
@@ -135,7 +141,7 @@ fn row(job: &StoredJob) -> JobRow {
         finished: status.finished_at.map(date),
         seconds: status.run_time.as_secs_f64(),
         stored_bytes: status.stored.iter().map(|(_, bytes)| bytes).sum(),
-        keep: keep_word(status.definition.spec.keep),
+        keep: keep_word(status.definition.spec.keep()),
         fingerprint: status.definition.fingerprint.clone(),
     }
 }

@@ -113,7 +113,7 @@ pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
     let file = args.file.as_deref().map(read).transpose()?;
     let kept = Kept::open(&args.job, args.data.as_deref(), &args.coordinator)?;
     let definition = Arc::clone(&kept.status.definition);
-    let puzzle = &definition.spec.puzzle;
+    let puzzle = &kept.bfs()?.puzzle;
     let asked = asked(args, file.as_deref(), &Reader::new(puzzle))?;
     let has_all = kept.has_distances() || (kept.has_levels() && keeps(&kept));
     if !has_all {
@@ -191,7 +191,7 @@ fn asked<'t>(
 
 /// Does the job keep its levels? (A job of level 0 alone needs none.)
 fn keeps(kept: &Kept) -> bool {
-    kept.status.definition.spec.keep == antipode_solver_core::job::Keep::Frontiers
+    kept.status.definition.spec.keep() == antipode_solver_core::job::Keep::Frontiers
         && crate::report::is_ended(&kept.status.state)
 }
 
@@ -216,7 +216,7 @@ fn load<'a>(
     let far = kept.is_far();
     if packed && far {
         // Every step of a question asks for the values of all neighbours.
-        let moves = kept.status.definition.spec.puzzle.generators().len() as u64;
+        let moves = kept.bfs()?.puzzle.generators().len() as u64;
         let steps = u64::from(kept.last()) + 1;
         let moved = (questions as u64).saturating_mul(moves * steps * BYTES_A_VALUE);
         if moved < need / WORTH_FETCHING || need + engine.table_bytes() > memory_bytes {
@@ -323,7 +323,7 @@ fn print(
     texts: &[&str],
     answers: &[Result<Answer, String>],
 ) -> Result<(), Failure> {
-    let puzzle = &kept.status.definition.spec.puzzle;
+    let puzzle = &kept.bfs()?.puzzle;
     let names: Vec<&str> = puzzle
         .generators()
         .iter()

@@ -1,14 +1,15 @@
 //! `resume`: takes up a job that rests, at a coordinator or, for a stored run, in this process. With `--dry-run`
 //! it only says what that would keep and what it would compute again.
 
-use super::run::{HowArgs, Wanted};
+use super::run::HowArgs;
 use super::{Call, block_on, run, show};
+use crate::answer;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::follow::outcome;
 use crate::offline::{self, Look};
 use crate::render::{json, line};
-use crate::report::{Asked, BfsReport, is_ended, state_words};
+use crate::report::{Asked, is_ended, state_words};
 use crate::stores::{self, Place, StoredJob};
 use antipode_proto::client::Client;
 use antipode_proto::status::{JobState, JobStatus, Outlook};
@@ -116,7 +117,7 @@ async fn at_coordinator(args: &Args, call: &Call) -> Result<(), Failure> {
             command: call.command.clone(),
             ..Asked::default()
         };
-        return json::print(&BfsReport::new(&status, &asked)?);
+        return answer::print(&status, &asked, true);
     }
     let (state, _) = state_words(&status.state);
     let moved = can_be_taken_up(&before.state) || matches!(before.state, JobState::Stalled { .. });
@@ -135,11 +136,7 @@ fn stored(args: &Args, call: &Call, job: &StoredJob) -> Result<(), Failure> {
             job.name
         )));
     };
-    let wanted = Wanted {
-        json: args.json,
-        antipodes: None,
-    };
-    match &job.status.state {
+    let done = match &job.status.state {
         JobState::Finished => Err(Failure::input(format!(
             "{} is finished already; `antipode show` shows it",
             job.name
@@ -150,10 +147,11 @@ fn stored(args: &Args, call: &Call, job: &StoredJob) -> Result<(), Failure> {
         ))),
         _ if args.fresh && offline::all_is_gone(folder, job.status.job)?.is_some() => {
             let spec = job.status.definition.spec.clone();
-            run::submit(folder, spec, true, &args.how, wanted, call)
+            run::submit(folder, spec, true, &args.how, args.json, call)
         }
-        _ => run::go_on(folder, &job.status, &args.how, wanted, call),
-    }
+        _ => run::go_on(folder, &job.status, &args.how, args.json, call),
+    }?;
+    answer::print_rest(&done.status, &done.asked(None, call), args.json)
 }
 
 fn stored_outlook(job: &StoredJob) -> Result<Outlook, Failure> {

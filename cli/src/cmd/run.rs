@@ -8,17 +8,16 @@ use crate::fit::{self, Have};
 use crate::follow::{follow, outcome};
 use crate::job_args::JobArgs;
 use crate::progress::Progress;
-use crate::render::{json, summary};
-use crate::report::{self, Asked, BfsReport};
+use crate::report::{self, Asked};
 use crate::run_folder::RunFolder;
 use crate::signals::Signals;
-use crate::{data_dir, memory, offline, stores};
+use crate::{answer, data_dir, memory, offline, stores};
 use antipode_coordinator::{Coordinator, OpenError};
 use antipode_proto::client::{Client, ClientError, Submission};
 use antipode_proto::ids::JobId;
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::engine::KernelChoice;
-use antipode_solver_core::job::{BfsSpec, Keep};
+use antipode_solver_core::job::{JobSpec, Keep};
 use antipode_solver_core::space::{self, SpaceDef};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,19 +39,26 @@ pub struct Args {
     #[command(flatten)]
     job: JobArgs,
     #[command(flatten)]
-    how: HowArgs,
+    run: RunArgs,
+}
+
+/// How any kind of job is run: where it is stored, and how it is printed.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub how: HowArgs,
 
     /// Where the store is kept [default: the per-user data directory, or ./antipode-data]
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub data: Option<PathBuf>,
 
     /// Compute again although an answer, or a part of it, is stored
     #[arg(long)]
-    fresh: bool,
+    pub fresh: bool,
 
-    /// Print one JSON object (docs/schema/bfs.schema.json); levels go to stderr
+    /// Print one JSON object, described in docs/schema; everything else goes to stderr
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// How this process computes: flags of `run` and of `resume` for a stored run.
@@ -70,29 +76,46 @@ pub struct HowArgs {
     crash_limit: Option<u32>,
 }
 
-/// How the answer is wanted.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    pub json: bool,
-    /// At most so many antipodes; `None`: all that the job lists.
-    pub antipodes: Option<u32>,
+/// A job that was computed, or that was stored already.
+#[derive(Debug)]
+pub struct Done {
+    pub status: JobStatus,
+    /// It was stored already.
+    pub cached: bool,
+    pub folder: RunFolder,
+}
+
+impl Done {
+    /// What the report says about this command.
+    pub fn asked(&self, antipodes: Option<u32>, call: &Call) -> Asked {
+        Asked {
+            command: call.command.clone(),
+            elapsed: Some(call.started.elapsed()),
+            cached: self.cached,
+            own_peak_bytes: (!self.cached).then(memory::own_peak_bytes),
+            antipodes,
+        }
+    }
 }
 
 /// `run bfs PUZZLE`.
 pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let spec = args.job.spec(args.job.puzzle.load()?);
+    let done = job(&spec.into(), &args.run, call)?;
+    let asked = done.asked(Some(args.job.antipodes), call);
+    answer::print_rest(&done.status, &asked, args.run.json)
+}
+
+/// The answer to any question: the stored one, or computed here.
+pub fn job(spec: &JobSpec, args: &RunArgs, call: &Call) -> Result<Done, Failure> {
     // Refused before anything else is done.
     args.how.compute.kernel()?;
-    let wanted = Wanted {
-        json: args.json,
-        antipodes: Some(args.job.antipodes),
-    };
     let data = data_dir::resolve(args.data.as_deref())?;
-    let folder = RunFolder::of(&data, &spec);
+    let folder = RunFolder::of(&data, spec);
     if !args.json {
-        print_warnings(&spec);
+        print_warnings(spec);
     }
-    let found = match stored(&folder, &spec) {
+    let found = match stored(&folder, spec) {
         Err(OpenError::Damaged { problem, .. }) if args.fresh => {
             let moved = folder.set_aside(&data)?;
             eprintln!(
@@ -106,13 +129,19 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     match found {
         Stored::Answer(answer) if !args.fresh => {
             eprintln!("stored answer, in {}", folder.path().display());
-            let progress = Progress::new(&answer.definition.space, spec.depth, args.json);
-            print(wanted, call, &answer, true, progress)
+            let mut progress = Progress::new(&answer.definition.space, spec.depth(), args.json);
+            progress.show(&answer)?;
+            progress.finish();
+            Ok(Done {
+                status: *answer,
+                cached: true,
+                folder,
+            })
         }
-        Stored::Unfinished(job) if !args.fresh => go_on(&folder, &job, &args.how, wanted, call),
+        Stored::Unfinished(job) if !args.fresh => go_on(&folder, &job, &args.how, args.json, call),
         found => {
             let fresh = args.fresh || matches!(found, Stored::TooLittle);
-            submit(&folder, spec, fresh, &args.how, wanted, call)
+            submit(&folder, spec.clone(), fresh, &args.how, args.json, call)
         }
     }
 }
@@ -122,9 +151,9 @@ pub fn go_on(
     folder: &RunFolder,
     job: &JobStatus,
     how: &HowArgs,
-    wanted: Wanted,
+    json: bool,
     call: &Call,
-) -> Result<(), Failure> {
+) -> Result<Done, Failure> {
     if let Some(gone) = offline::all_is_gone(folder, job.job)? {
         return Err(Failure::other(format!(
             "job {} of {} cannot go on: {gone}",
@@ -137,19 +166,25 @@ pub fn go_on(
         start: Start::GoOn(job.job),
         kernel: how.compute.kernel()?,
     };
-    begin(folder, work, &job.definition.space, how, wanted, call)
+    begin(folder, work, &job.definition.space, how, json, call)
 }
 
 /// Computes a question from the beginning.
 pub fn submit(
     folder: &RunFolder,
-    spec: BfsSpec,
+    spec: JobSpec,
     fresh: bool,
     how: &HowArgs,
-    wanted: Wanted,
+    json: bool,
     call: &Call,
-) -> Result<(), Failure> {
-    let space = space::build(&spec.puzzle, &spec.layout)?;
+) -> Result<Done, Failure> {
+    let space = match &spec {
+        JobSpec::Bfs(bfs) => space::build(&bfs.puzzle, &bfs.layout)?,
+        JobSpec::Batch(batch) => {
+            let plan = batch.plan().and_then(|plan| plan.space());
+            plan.map_err(Failure::input)?
+        }
+    };
     if !stores::is_store(&folder.coordinator()) && folder.worker().is_dir() {
         // Its worker would be refused, and what it holds is of no use without the results.
         std::fs::remove_dir_all(folder.worker()).map_err(|error| {
@@ -170,7 +205,7 @@ pub fn submit(
         },
         kernel: how.compute.kernel()?,
     };
-    begin(folder, work, &space, how, wanted, call)
+    begin(folder, work, &space, how, json, call)
 }
 
 fn begin(
@@ -178,24 +213,31 @@ fn begin(
     work: Work,
     space: &SpaceDef,
     how: &HowArgs,
-    wanted: Wanted,
+    json: bool,
     call: &Call,
-) -> Result<(), Failure> {
+) -> Result<Done, Failure> {
     let data = folder.path();
     let have = Have {
         memory_bytes: how.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(data),
     };
-    fit::refuse_if_too_large(&work.spec, space, work.kernel, &have)?;
+    if let JobSpec::Bfs(bfs) = &work.spec {
+        fit::refuse_if_too_large(bfs, space, work.kernel, &have)?;
+    }
     data_dir::create(data)?;
     eprintln!("store: {}", data.display());
-    let progress = Progress::new(space, work.spec.depth, wanted.json);
-    block_on(run(how, wanted, call, work, folder, progress))
+    let progress = Progress::new(space, work.spec.depth(), json);
+    let status = block_on(run(how, call, work, folder, progress))?;
+    Ok(Done {
+        status,
+        cached: false,
+        folder: folder.clone(),
+    })
 }
 
 /// What the cluster is to do.
 struct Work {
-    spec: BfsSpec,
+    spec: JobSpec,
     start: Start,
     kernel: KernelChoice,
 }
@@ -211,12 +253,11 @@ enum Start {
 
 async fn run(
     how: &HowArgs,
-    wanted: Wanted,
     call: &Call,
     work: Work,
     folder: &RunFolder,
     mut progress: Progress,
-) -> Result<(), Failure> {
+) -> Result<JobStatus, Failure> {
     let mut config = antipode_coordinator::Config::new(folder.coordinator());
     config.checkpoint_every = how.checkpoint_every;
     config.crash_limit = how.crash_limit.unwrap_or(config.crash_limit);
@@ -224,7 +265,7 @@ async fn run(
         // The worker that the store remembers will not come.
         config.lease = Duration::from_secs(1);
     }
-    let keep = work.spec.keep;
+    let keep = work.spec.keep();
     let (coordinator, client, job) = match work.start {
         Start::GoOn(job) => {
             let coordinator = Coordinator::open(config).await?;
@@ -280,7 +321,7 @@ async fn run(
         followed = follow(&client, job, &mut progress) => followed.and_then(|status| {
             over = matches!(status.state, JobState::Finished | JobState::Failed { .. } | JobState::Cancelled);
             outcome(&status).map_err(|failure| how_to_go_on(failure, &status, call))?;
-            print(wanted, call, &status, false, progress)
+            Ok(status)
         }),
         signal = signals.next() => {
             progress.finish();
@@ -288,7 +329,7 @@ async fn run(
             eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
             match pause_or_give_up(&client, job, signal).await {
                 Err(failure) => Err(failure),
-                Ok(Ok(status)) if status.state == JobState::Finished => print(wanted, call, &status, false, progress),
+                Ok(Ok(status)) if status.state == JobState::Finished => Ok(status),
                 Ok(Ok(status)) => Err(interrupted(&status, signal, folder, call)),
                 Ok(Err(error)) => Err(error.into()),
             }
@@ -391,7 +432,7 @@ enum Stored {
 }
 
 /// Looks at the jobs of the folder, the newest first.
-fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, OpenError> {
+fn stored(folder: &RunFolder, spec: &JobSpec) -> Result<Stored, OpenError> {
     let store = folder.coordinator();
     if !stores::is_store(&store) {
         return Ok(Stored::Nothing);
@@ -409,39 +450,17 @@ fn stored(folder: &RunFolder, spec: &BfsSpec) -> Result<Stored, OpenError> {
 }
 
 /// Does the job list and keep all that is asked now? The question itself is the folder's.
-fn is_enough(job: &JobStatus, spec: &BfsSpec) -> bool {
+fn is_enough(job: &JobStatus, spec: &JobSpec) -> bool {
     let old = &job.definition.spec;
     let all_are_listed = job.state == JobState::Finished
-        && u64::from(old.antipodes) >= job.levels.last().map_or(0, |level| level.count);
-    (all_are_listed || old.antipodes >= spec.antipodes)
-        && (old.keep == Keep::Frontiers || spec.keep == Keep::Result)
-}
-
-fn print(
-    wanted: Wanted,
-    call: &Call,
-    status: &JobStatus,
-    cached: bool,
-    mut progress: Progress,
-) -> Result<(), Failure> {
-    let asked = Asked {
-        command: call.command.clone(),
-        elapsed: Some(call.started.elapsed()),
-        cached,
-        own_peak_bytes: (!cached).then(memory::own_peak_bytes),
-        antipodes: wanted.antipodes,
-    };
-    if wanted.json {
-        return json::print(&BfsReport::new(status, &asked)?);
-    }
-    progress.show(status)?;
-    progress.finish();
-    summary::print(&BfsReport::new(status, &asked)?)
+        && u64::from(old.antipodes()) >= job.levels.last().map_or(0, |level| level.count);
+    (all_are_listed || old.antipodes() >= spec.antipodes())
+        && (old.keep() == Keep::Frontiers || spec.keep() == Keep::Result)
 }
 
 /// Warnings come before the work too: a user may want to stop here.
-fn print_warnings(spec: &BfsSpec) {
-    for warning in spec.puzzle.warnings() {
+fn print_warnings(spec: &JobSpec) {
+    for warning in spec.puzzle().into_iter().flat_map(|p| p.warnings()) {
         eprintln!("warning: {warning}");
     }
 }

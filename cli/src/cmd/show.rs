@@ -1,15 +1,13 @@
 //! `show`: one job, its levels so far or its answer.
 
 use super::{Call, block_on};
+use crate::answer;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
-use crate::render::table::LevelTable;
-use crate::render::{json, line, summary};
-use crate::report::{Asked, BfsReport};
+use crate::report::Asked;
 use crate::stores;
 use antipode_proto::client::Client;
 use antipode_proto::ids::JobId;
-use antipode_proto::status::JobStatus;
 use std::path::PathBuf;
 
 /// Show a job: its levels so far, or its answer
@@ -25,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "coordinator")]
     data: Option<PathBuf>,
 
-    /// Print one JSON object (docs/schema/bfs.schema.json)
+    /// Print one JSON object (docs/schema, by the kind of job)
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +43,7 @@ pub fn show(args: &Args, call: &Call) -> Result<(), Failure> {
         command: call.command.clone(),
         ..Asked::default()
     };
-    print(&status, &asked, args.json)
+    answer::print(&status, &asked, args.json)
 }
 
 /// The job that a user means.
@@ -59,17 +57,4 @@ pub async fn number(client: &dyn Client, text: &str) -> Result<JobId, Failure> {
             "there is no job yet; `antipode submit bfs PUZZLE` makes one",
         )),
     }
-}
-
-/// Prints what is known about a job.
-pub fn print(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<(), Failure> {
-    let report = BfsReport::new(status, asked)?;
-    if as_json {
-        return json::print(&report);
-    }
-    let states = status.definition.space.states.as_deref();
-    for text in LevelTable::new(states).new_lines(&status.levels) {
-        line(&text)?;
-    }
-    summary::print(&report)
 }

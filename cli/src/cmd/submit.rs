@@ -1,15 +1,17 @@
 //! `submit`: hands a job to a coordinator, and waits for it if asked to.
 
 use super::{Call, block_on};
+use crate::answer;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::follow::{follow, outcome};
 use crate::job_args::JobArgs;
 use crate::progress::Progress;
-use crate::render::{json, line, summary};
-use crate::report::{Asked, BfsReport, state_words};
+use crate::render::{json, line};
+use crate::report::{Asked, state_words};
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::job::JobSpec;
 use serde::Serialize;
 
 /// Hand a job to the coordinator
@@ -24,23 +26,30 @@ pub struct Args {
     #[command(flatten)]
     job: JobArgs,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    submit: SubmitArgs,
+}
+
+/// How any kind of job is submitted.
+#[derive(Debug, clap::Args)]
+pub struct SubmitArgs {
+    #[command(flatten)]
+    pub coordinator: CoordinatorArgs,
 
     /// Wait for the answer and print it
     #[arg(long)]
-    wait: bool,
+    pub wait: bool,
 
     /// Compute again although an answer, or a part of it, is stored
     #[arg(long)]
-    fresh: bool,
+    pub fresh: bool,
 
     /// Print one JSON object: with --wait the answer, otherwise the job's number
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 
     /// A name for this submission: the same key never makes a second job
     #[arg(long, value_name = "KEY")]
-    key: Option<String>,
+    pub key: Option<String>,
 }
 
 /// What `submit --json` prints without `--wait`.
@@ -57,7 +66,18 @@ struct SubmittedReport {
 /// `submit bfs PUZZLE`.
 pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let spec = args.job.spec(args.job.puzzle.load()?);
-    for warning in spec.puzzle.warnings().iter().filter(|_| !args.json) {
+    job(spec.into(), &args.submit, Some(args.job.antipodes), call)
+}
+
+/// Submits any kind of job.
+pub fn job(
+    spec: JobSpec,
+    args: &SubmitArgs,
+    antipodes: Option<u32>,
+    call: &Call,
+) -> Result<(), Failure> {
+    let warnings = spec.puzzle().into_iter().flat_map(|p| p.warnings());
+    for warning in warnings.filter(|_| !args.json) {
         eprintln!("warning: {warning}");
     }
     let key = args.key.clone().unwrap_or_else(super::run::new_key);
@@ -79,27 +99,23 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
         }
         eprintln!("job {}", submitted.job);
         let cached = submitted.existing && status.state == JobState::Finished;
-        let mut progress = Progress::new(&status.definition.space, args.job.depth, args.json);
+        let (space, depth) = (&status.definition.space, status.definition.spec.depth());
+        let mut progress = Progress::new(space, depth, args.json);
         let status = follow(&client, submitted.job, &mut progress).await?;
         outcome(&status)?;
         let asked = Asked {
             command: call.command.clone(),
             elapsed: Some(call.started.elapsed()),
             cached,
-            antipodes: Some(args.job.antipodes),
+            antipodes,
             ..Asked::default()
         };
-        let report = BfsReport::new(&status, &asked)?;
-        if args.json {
-            json::print(&report)
-        } else {
-            summary::print(&report)
-        }
+        answer::print_rest(&status, &asked, args.json)
     })
 }
 
 fn print_number(
-    args: &Args,
+    args: &SubmitArgs,
     call: &Call,
     status: &JobStatus,
     existing: bool,
@@ -110,7 +126,7 @@ fn print_number(
             job: status.job.0,
             existing,
             state,
-            puzzle: status.definition.spec.puzzle.name().into(),
+            puzzle: status.definition.spec.title(),
             fingerprint: status.definition.fingerprint.clone(),
         };
         return json::print_signed(&report, &call.command);

@@ -384,7 +384,7 @@ fn finish(
     if args.json {
         let report = Report {
             job: kept.name.clone(),
-            puzzle: kept.status.definition.spec.puzzle.name().into(),
+            puzzle: kept.status.definition.spec.title(),
             from,
             agrees: all.is_empty(),
             levels: findings.iter().map(level_report).collect(),

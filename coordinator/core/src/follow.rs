@@ -13,33 +13,26 @@ use std::collections::BTreeMap;
 
 /// A job that nobody works on for so many heartbeats is called stalled.
 const STALLED_AFTER: u64 = 2;
-/// The first checkpoint by cost is not made before this, in milliseconds.
-const FIRST_CHECKPOINT: u64 = 10_000;
-/// Until a checkpoint was measured, disks are taken to write so many bytes a millisecond.
-const ASSUMED_WRITE_RATE: u64 = 200_000;
-
 impl Coordinator {
     pub(crate) fn start_checkpoints(&mut self, now: Now) {
         for (&id, job) in self.jobs.iter_mut().filter(|(_, job)| job.is_running()) {
             // After the last level little is left to do; only a pause makes a checkpoint of that.
-            if job.bfs.checkpoint().unwrap_or(0) >= job.bfs.reached()
+            // Items need none: their results are stored one by one, and what they make is kept.
+            if job.bfs.graph().is_batch()
+                || job.bfs.checkpoint().unwrap_or(0) >= job.bfs.reached()
                 || job.bfs.end().is_some()
                 || *job.bfs.writing() != Writing::No
             {
                 continue;
             }
-            let due =
-                self.config
-                    .checkpoint_every
-                    .unwrap_or_else(|| match job.checkpointing.took {
-                        Some(took) => 10 * took,
-                        None => FIRST_CHECKPOINT
-                            .max(10 * job.bfs.checkpoint_bytes() / ASSUMED_WRITE_RATE),
-                    });
+            let bytes = job.bfs.checkpoint_bytes();
+            let due = self.config.checkpoint_every;
+            let due = due.unwrap_or_else(|| job.checkpointing.due_after(bytes));
             if now.millis.saturating_sub(job.checkpointing.last) >= due
                 && job.bfs.begin_checkpoint()
             {
                 job.checkpointing.began = Some(now.millis);
+                job.checkpointing.bytes = bytes;
                 self.touched.insert(id);
             }
         }
@@ -78,7 +71,8 @@ impl Coordinator {
             job.progress.begins_anew = false;
             job.progress.checkpoint = job.bfs.checkpoint();
             let began = job.checkpointing.began.take().unwrap_or(now.millis);
-            job.checkpointing.took = Some(now.millis.saturating_sub(began));
+            let took = now.millis.saturating_sub(began);
+            job.checkpointing.last_one = Some((took, job.checkpointing.bytes));
             job.checkpointing.last = now.millis;
             out.push(Effect::Persist(job.progress_record(id, now, true)));
         } else if !levels.is_empty() {
@@ -104,11 +98,12 @@ impl Coordinator {
         };
         if job.is_running() && !job.pausing.is_empty() {
             // Without workers nothing can be written; what was checkpointed before stands.
-            if checkpointed || nobody || mutants::has(Mutant::PauseWithoutCheckpoint) {
+            let even = job.bfs.graph().is_batch() && job.bfs.unsaved().is_empty();
+            if checkpointed || nobody || even || mutants::has(Mutant::PauseWithoutCheckpoint) {
                 return self.paused(now, id, out);
             }
             // The search may have ended under the checkpoint that the pause had begun.
-            if job.bfs.begin_checkpoint() {
+            if !job.bfs.graph().is_batch() && job.bfs.begin_checkpoint() {
                 job.checkpointing.began = Some(now.millis);
                 self.touched.insert(id);
             }

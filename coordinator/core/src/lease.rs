@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// At most so many leases wait at one worker.
 const LEASES_PER_WORKER: usize = 256;
+/// Items take unlike times and may run anywhere: a worker gets few ahead.
+const ITEMS_PER_WORKER: usize = 3;
 
 /// Why a ready task is given to nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,7 +218,12 @@ impl Coordinator {
                 let (inputs, used_up) = job.bfs.grant(level, shard, to, attempt);
                 consume = used_up;
                 let shard = ShardId(shard);
-                Some((Task::Expand { level, shard }, inputs))
+                let task = if job.bfs.graph().is_batch() {
+                    Task::Item { item: shard }
+                } else {
+                    Task::Expand { level, shard }
+                };
+                Some((task, inputs))
             }
             TaskKey::Smallest { .. } | TaskKey::Words => job.bfs.grant_final(key, to, attempt),
             TaskKey::Pack { shard } => job.bfs.grant_pack(shard, to, attempt),
@@ -275,6 +282,9 @@ impl Coordinator {
 impl Job {
     /// Tasks whose inputs are there, lowest level first.
     pub(crate) fn ready_tasks(&self) -> Vec<TaskKey> {
+        if self.bfs.graph().is_batch() && !self.pausing.is_empty() {
+            return Vec::new();
+        }
         let expand = self
             .bfs
             .ready()
@@ -321,6 +331,14 @@ fn choose(job: &Job, key: TaskKey, room: &Room) -> Result<WorkerId, Obstacle> {
         return Err(Obstacle::NoArbiter(dispute.describe()));
     }
     let owner = match key {
+        TaskKey::Expand { .. } if job.bfs.graph().is_batch() => {
+            let free = all().filter(|&w| !avoided(w) && !claims(w));
+            let idlest = free.min_by_key(|w| (room.load[w], *w));
+            if idlest.is_some_and(|w| room.load[&w] >= ITEMS_PER_WORKER) {
+                return Err(Obstacle::Later);
+            }
+            idlest.or_else(|| all().next())
+        }
         TaskKey::Expand { shard, .. } | TaskKey::Smallest { shard } | TaskKey::Pack { shard } => {
             job.owners.get(shard as usize).copied().flatten()
         }

@@ -24,6 +24,7 @@ pub mod record;
 mod refute;
 mod report;
 mod request;
+mod rhythm;
 mod session;
 pub mod state;
 mod step;

@@ -30,6 +30,12 @@ pub enum Record {
         shard: u32,
         result: ExpandResult,
     },
+    /// The record of an item of a batch job, a part of its answer.
+    Item {
+        job: JobId,
+        item: u32,
+        record: Arc<[u8]>,
+    },
     /// Results that were refuted: they never were.
     Refuted {
         job: JobId,
@@ -65,7 +71,7 @@ impl Record {
             | Record::Refuted { .. }
             | Record::Forgotten { .. } => true,
             Record::Progress { urgent, .. } | Record::Worker { urgent, .. } => *urgent,
-            Record::Result { .. } | Record::Compacted { .. } => false,
+            Record::Result { .. } | Record::Item { .. } | Record::Compacted { .. } => false,
         }
     }
 }
@@ -222,4 +228,6 @@ pub struct StoredJob {
     pub record: Arc<JobRecord>,
     pub progress: Progress,
     pub results: Vec<(Level, u32, ExpandResult)>,
+    /// The records of the items of a batch job.
+    pub items: BTreeMap<u32, Arc<[u8]>>,
 }

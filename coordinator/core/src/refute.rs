@@ -91,6 +91,11 @@ impl Coordinator {
         job.progress.mistrusts = true;
         job.checkpointing.began = None;
         job.troubles.clear();
+        for (level, item) in &gone {
+            if job.bfs.graph().is_batch() && *level == 1 {
+                job.items.remove(item);
+            }
+        }
         out.push(Effect::Persist(Record::Refuted {
             job: id,
             cells: gone.into_iter().collect(),

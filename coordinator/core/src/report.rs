@@ -6,14 +6,15 @@ use crate::effect::{Change, Effect, Order};
 use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
 use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
-use crate::record::{ExpandResult, Phase};
+use crate::record::{ExpandResult, Phase, Record};
 use crate::session::key_of;
 use crate::state::{Coordinator, Job};
 use crate::trouble::MAX_FAILURES;
 use antipode_ids::{Attempt, JobId, WorkerId};
-use antipode_solver_core::engine::{Level, output_fits};
+use antipode_solver_core::engine::{Certificate, Level, output_fits};
 use antipode_solver_core::job::{Task, TaskOutput};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A worker at which so many tasks failed in a row is to blame, not they.
 const MAX_FAILING_TASKS: usize = 5;
@@ -212,6 +213,37 @@ impl Coordinator {
                 };
                 return self.expanded(now, about, (level, shard), result, usage, out);
             }
+            (
+                TaskKey::Expand { level, shard },
+                TaskOutput::Item {
+                    count,
+                    digest,
+                    record,
+                },
+            ) => {
+                let result = ExpandResult {
+                    count,
+                    digest,
+                    certificate: Certificate::default(),
+                    fetched_bytes: usage.fetched_bytes,
+                    by: Some(about.from),
+                };
+                if job.bfs.graph().is_batch() && job.has_records() == record.is_empty() {
+                    let failure = Failure::Other("the item's record does not fit its kind".into());
+                    return self.failed(now, about, failure, out);
+                }
+                if job.bfs.graph().is_batch() {
+                    return self.item_done(
+                        now,
+                        about,
+                        (level, shard),
+                        (result, record),
+                        usage,
+                        out,
+                    );
+                }
+                Err("the answer of an item came for a level".into())
+            }
             (TaskKey::Smallest { shard }, TaskOutput::Smallest { states }) => {
                 job.bfs.accept_smallest(shard, states)
             }
@@ -255,6 +287,30 @@ impl Coordinator {
                 });
             }
             Err(reason) => self.failed(now, about, Failure::Other(reason), out),
+        }
+    }
+
+    /// The answer of an item: its record is kept beside its result.
+    fn item_done(
+        &mut self,
+        now: Now,
+        about: About,
+        (level, item): (Level, u32),
+        (result, record): (ExpandResult, Vec<u8>),
+        usage: Usage,
+        out: &mut Vec<Effect>,
+    ) {
+        self.expanded(now, about, (level, item), result, usage, out);
+        let Some(job) = self.unfinished(about.job) else {
+            return;
+        };
+        let cell = job.bfs.cell(level, item);
+        let counts = cell.and_then(|cell| cell.result) == Some(result);
+        if counts && !job.items.contains_key(&item) && !record.is_empty() {
+            let record: Arc<[u8]> = record.into();
+            job.items.insert(item, Arc::clone(&record));
+            let job = about.job;
+            out.push(Effect::Persist(Record::Item { job, item, record }));
         }
     }
 
@@ -618,6 +674,7 @@ fn name_of(job: &Job, worker: Option<WorkerId>) -> String {
 fn describe(task: &Task) -> String {
     match task {
         Task::Expand { level, shard } => format!("level {level}, shard {shard}"),
+        Task::Item { item } => format!("item {item}"),
         Task::Smallest { level, shard, .. } => {
             format!("the smallest states of level {level}, shard {shard}")
         }

@@ -313,14 +313,14 @@ impl Job {
     fn answers(&self, asked: &JobDefinition) -> bool {
         let mine = &self.record.definition;
         let alive = !matches!(self.progress.phase, Phase::Failed { .. } | Phase::Cancelled);
-        let keeps = self.keeps_artifacts() || asked.spec.keep == Keep::Result;
+        let keeps = self.keeps_artifacts() || asked.spec.keep() == Keep::Result;
         alive
             && mine.fingerprint == asked.fingerprint
-            && mine.spec.antipodes >= asked.spec.antipodes
+            && mine.spec.antipodes() >= asked.spec.antipodes()
             && keeps
     }
 
     pub(crate) fn keeps_artifacts(&self) -> bool {
-        self.record.definition.spec.keep == Keep::Frontiers
+        self.record.definition.spec.keep() == Keep::Frontiers
     }
 }

@@ -558,6 +558,10 @@ pub(crate) fn key_of(task: &Task, by: WorkerId) -> Option<TaskKey> {
             level: *level,
             shard: shard.0,
         },
+        Task::Item { item } => TaskKey::Expand {
+            level: 1,
+            shard: item.0,
+        },
         Task::Smallest { shard, .. } => TaskKey::Smallest { shard: shard.0 },
         Task::Words { .. } => TaskKey::Words,
         Task::Pack { shard, .. } => TaskKey::Pack { shard: shard.0 },

@@ -14,6 +14,7 @@ use crate::event::{ConnectionId, DiskUse, Now, RequestId};
 use crate::incident::History;
 use crate::plan::bfs::{Bfs, TaskKey};
 use crate::record::{JobRecord, LevelRecord, Phase, Progress, Record, Stored, WorkerRecord};
+use crate::rhythm::Checkpointing;
 use crate::trouble::{self, Crashes, Trouble};
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_solver_core::engine::Level;
@@ -80,6 +81,8 @@ pub struct Job {
     pub(crate) record: Arc<JobRecord>,
     pub(crate) progress: Progress,
     pub(crate) bfs: Bfs,
+    /// The records of the items of a batch job. An item has one exactly when its result came with one.
+    pub(crate) items: BTreeMap<u32, Arc<[u8]>>,
     pub(crate) owners: Vec<Option<WorkerId>>,
     /// Workers that were told the definition on their present connection.
     pub(crate) opened: BTreeSet<WorkerId>,
@@ -95,17 +98,6 @@ pub struct Job {
     pub(crate) checkpointing: Checkpointing,
     /// It was under way at the start of this process and no worker has come yet.
     pub(crate) is_taken_up: bool,
-}
-
-/// When the next checkpoint is due.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Checkpointing {
-    /// The last one was complete (or the job started) at this time.
-    pub last: u64,
-    /// The present one began at this time.
-    pub began: Option<u64>,
-    /// How long the last one took.
-    pub took: Option<u64>,
 }
 
 /// A worker that registered, now or before.
@@ -176,7 +168,13 @@ impl Coordinator {
             let Progress {
                 checkpoint, packed, ..
             } = &stored.progress;
-            job.bfs.restore(stored.results, *checkpoint, packed);
+            job.items = stored.items;
+            let mut results = stored.results;
+            if job.has_records() && !stored.progress.phase.is_final() {
+                // The answer is made of the records: a result without one is of no use.
+                results.retain(|(_, item, _)| job.items.contains_key(item));
+            }
+            job.bfs.restore(results, *checkpoint, packed);
             job.progress = stored.progress;
             if job.is_database() {
                 job.bfs.close_keeping();
@@ -275,6 +273,7 @@ impl Job {
             record,
             progress: Progress::default(),
             bfs,
+            items: BTreeMap::new(),
             owners: vec![None; shards],
             opened: BTreeSet::new(),
             troubles: BTreeMap::new(),
@@ -297,6 +296,17 @@ impl Job {
 
     pub fn bfs(&self) -> &Bfs {
         &self.bfs
+    }
+
+    /// Do its items answer with records? Those that make rows do not.
+    pub(crate) fn has_records(&self) -> bool {
+        let batch = self.record.definition.spec.batch();
+        batch.is_some_and(|batch| !batch.makes_rows())
+    }
+
+    /// The records of the items of a batch job, by item.
+    pub fn items(&self) -> &BTreeMap<u32, Arc<[u8]>> {
+        &self.items
     }
 
     /// Since when (unix seconds) nothing can go on, and why.

@@ -1,8 +1,8 @@
 //! Writing: records into tables.
 
 use super::tables::{
-    Bytes, CHECKSUM_BYTES, CLUSTER, FORGOTTEN, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, seal,
-    unseal,
+    Bytes, CHECKSUM_BYTES, CLUSTER, FORGOTTEN, ITEMS, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS,
+    seal, unseal,
 };
 use antipode_coordinator_core::record::Record;
 use antipode_ids::JobId;
@@ -17,6 +17,7 @@ pub fn meta(database: &Database, record: &[u8]) -> Result<(), redb::Error> {
     transaction.open_table(JOBS)?;
     transaction.open_table(PROGRESS)?;
     transaction.open_table(RESULTS)?;
+    transaction.open_table(ITEMS)?;
     transaction.open_table(KEYS)?;
     transaction.open_table(WORKERS)?;
     let value = seal(META.name(), CLUSTER, record.to_vec());
@@ -34,6 +35,7 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
         let mut jobs = transaction.open_table(JOBS)?;
         let mut progress_of = transaction.open_table(PROGRESS)?;
         let mut results = transaction.open_table(RESULTS)?;
+        let mut items = transaction.open_table(ITEMS)?;
         let mut keys = transaction.open_table(KEYS)?;
         let mut workers = transaction.open_table(WORKERS)?;
         for record in records {
@@ -65,9 +67,16 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
                     let value = value(RESULTS.name(), &name, kind::TASK_RESULT, result);
                     results.insert((job.0, *level, *shard), value.as_slice())?;
                 }
+                Record::Item { job, item, record } => {
+                    let name = format!("{}/{item}", job.0);
+                    let value = value(ITEMS.name(), &name, kind::ITEM, &record.to_vec());
+                    items.insert((job.0, *item), value.as_slice())?;
+                }
                 Record::Refuted { job, cells } => {
                     for &(level, shard) in cells {
                         results.remove((job.0, level, shard))?;
+                        // Only batch jobs have any.
+                        items.remove((job.0, shard))?;
                     }
                 }
                 Record::Compacted { job } => drop_results(&mut results, *job)?,
@@ -75,6 +84,7 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
                     jobs.remove(job.0)?;
                     progress_of.remove(job.0)?;
                     drop_results(&mut results, *job)?;
+                    items.retain_in((job.0, 0)..=(job.0, u32::MAX), |_, _| false)?;
                     keys.retain(|_, value| key_of_other(value, *job))?;
                     let mut meta = transaction.open_table(META)?;
                     let last = forgotten(&meta)?.map_or(job.0, |before| before.max(job.0));

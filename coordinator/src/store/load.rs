@@ -2,12 +2,13 @@
 //! computed again; without a damaged job nothing can be promised, so the store is refused.
 
 use super::apply;
-use super::tables::{CLUSTER, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, unseal};
+use super::tables::{CLUSTER, ITEMS, JOBS, KEYS, META, PROGRESS, RESULTS, WORKERS, unseal};
 use antipode_coordinator_core::record::{JobRecord, Stored, StoredJob};
 use antipode_ids::{JobId, WorkerId};
 use antipode_proto::codec::{CodecError, Kind, decode, kind};
 use redb::{Database, ReadableDatabase, ReadableTable, TableHandle};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a store cannot be read.
@@ -66,6 +67,7 @@ pub fn all(database: &Database) -> Result<Stored, LoadError> {
             record: Arc::new(record),
             progress,
             results: Vec::new(),
+            items: BTreeMap::new(),
         };
         stored.jobs.insert(JobId(id), job);
     }
@@ -81,6 +83,16 @@ pub fn all(database: &Database) -> Result<Stored, LoadError> {
         ))?;
         if let (Some(result), Some(job)) = (result, stored.jobs.get_mut(&JobId(job))) {
             job.results.push((level, shard, result));
+        }
+    }
+    for entry in transaction.open_table(ITEMS)?.iter()? {
+        let (key, value) = entry?;
+        let (job, item) = key.value();
+        let name = format!("{job}/{item}");
+        let record: Option<Vec<u8>> =
+            tolerate(read(ITEMS.name(), &name, kind::ITEM, value.value()))?;
+        if let (Some(record), Some(job)) = (record, stored.jobs.get_mut(&JobId(job))) {
+            job.items.insert(item, record.into());
         }
     }
     for entry in transaction.open_table(KEYS)?.iter()? {

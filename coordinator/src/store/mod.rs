@@ -438,7 +438,7 @@ mod tests {
             body: vec![1; 100],
         };
         let definition = std::sync::Arc::new(JobDefinition {
-            spec,
+            spec: spec.into(),
             space,
             fingerprint: "f".into(),
         });

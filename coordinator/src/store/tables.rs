@@ -14,6 +14,8 @@ pub const JOBS: TableDefinition<u64, Bytes> = TableDefinition::new("jobs");
 pub const PROGRESS: TableDefinition<u64, Bytes> = TableDefinition::new("progress");
 /// By job, level, shard.
 pub const RESULTS: TableDefinition<(u64, u32, u32), Bytes> = TableDefinition::new("results");
+/// By job, item: the records of the items of batch jobs. They are the answer, and stay as long as the job.
+pub const ITEMS: TableDefinition<(u64, u32), Bytes> = TableDefinition::new("items");
 pub const KEYS: TableDefinition<&str, Bytes> = TableDefinition::new("keys");
 pub const WORKERS: TableDefinition<u64, Bytes> = TableDefinition::new("workers");
 

@@ -122,7 +122,7 @@ pub fn config(data: &Path) -> Config {
 pub fn submission(key: &str) -> Submission {
     Submission {
         key: key.into(),
-        spec: spec(),
+        spec: spec().into(),
         fresh: false,
     }
 }
@@ -335,6 +335,7 @@ impl FakeWorker {
                 TaskOutput::Copied
             }
             Task::Pack { .. } => unreachable!("no job here keeps its frontiers"),
+            Task::Item { .. } => unreachable!("no job here is a batch job"),
             Task::Words { states, .. } => TaskOutput::Words {
                 words: states.iter().map(|_| Ok(vec![0])).collect(),
             },
@@ -359,6 +360,7 @@ fn level_of(task: &Task) -> Level {
         | Task::Copy { level, .. }
         | Task::Words { level, .. } => *level,
         Task::Pack { last, .. } => *last,
+        Task::Item { .. } => 1,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::client::{ClientError, Submission, Submitted};
 use crate::codec::{self, kind};
 use crate::wire;
 use antipode_ids::JobId;
-use antipode_solver_core::job::BfsSpec;
+use antipode_solver_core::job::JobSpec;
 use antipode_solver_core::puzzle::Puzzle;
 use std::time::Duration;
 use tonic::metadata::{MetadataMap, MetadataValue};
@@ -20,7 +20,7 @@ impl From<Submission> for wire::SubmitRequest {
     fn from(submission: Submission) -> Self {
         wire::SubmitRequest {
             key: submission.key,
-            spec_record: codec::encode(kind::BFS_SPEC, &submission.spec),
+            spec_record: codec::encode(kind::JOB_SPEC, &submission.spec),
             fresh: submission.fresh,
         }
     }
@@ -33,11 +33,13 @@ impl TryFrom<wire::SubmitRequest> for Submission {
             let problem = format!("{} bytes; it must have 1 to 256", request.key.len());
             return Err(WireError::new("SubmitRequest.key", problem));
         }
-        let spec: BfsSpec = record(SPEC, kind::BFS_SPEC, &request.spec_record)?;
-        let puzzle = checked(&spec.puzzle)?;
+        let mut spec: JobSpec = record(SPEC, kind::JOB_SPEC, &request.spec_record)?;
+        if let Some(puzzle) = spec.puzzle_mut() {
+            *puzzle = checked(puzzle)?;
+        }
         Ok(Submission {
             key: request.key,
-            spec: BfsSpec { puzzle, ..spec },
+            spec,
             fresh: request.fresh,
         })
     }

@@ -40,6 +40,7 @@ pub fn without_definition(status: JobStatus) -> wire::JobStatus {
         partial: status.partial,
         exhausted: status.exhausted,
         antipodes_record: codec::encode(kind::ANTIPODES, &antipodes),
+        items: status.items,
         tasks_done: status.tasks_done,
         tasks_running: status.tasks_running,
         workers: status.workers,
@@ -126,6 +127,7 @@ impl StatusReader {
                 .into_iter()
                 .map(|(state, word)| Antipode { state, word })
                 .collect(),
+            items: status.items,
             tasks_done: status.tasks_done,
             tasks_running: status.tasks_running,
             workers: status.workers,

@@ -236,7 +236,8 @@ impl Watch {
         })
     }
 
-    /// While somebody is there to write, a job that has results is not paused before a checkpoint is complete.
+    /// While somebody is there to write, a job that has results is not paused before a checkpoint is complete. A
+    /// batch job has none: whatever its items made is on disk.
     fn a_pause_has_its_checkpoint(&mut self, core: &Coordinator) -> Verdict {
         for (&id, job) in core.jobs() {
             let phase = &job.progress().phase;
@@ -247,7 +248,8 @@ impl Watch {
             let bfs = job.bfs();
             let mut live = core.workers().values().filter(|w| w.is_live());
             let nobody = live.all(|w| w.disk().full);
-            let kept = job.progress().checkpoint.is_some() || bfs.end().is_some();
+            let even = bfs.graph().is_batch() && bfs.unsaved().is_empty();
+            let kept = job.progress().checkpoint.is_some() || bfs.end().is_some() || even;
             ensure(bfs.results() == 0 || kept || nobody, || {
                 format!("job {id} is paused without a checkpoint")
             })?;
@@ -468,18 +470,28 @@ pub fn no_task_was_leased_twice(toys: &Toys, leases: u64) -> Verdict {
 pub fn the_answer_is_right(job: JobId, state: &Job, toy: &Toy) -> Verdict {
     let question = &state.record().definition.spec;
     let deepest = toy.levels().len() - 1;
-    let last = question.depth.map_or(deepest, |d| deepest.min(d as usize));
+    let last = question
+        .depth()
+        .map_or(deepest, |d| deepest.min(d as usize));
     let levels = state.levels();
     let found: Vec<(u64, Digest)> = levels.iter().map(|l| (l.count, l.digest)).collect();
     let truth: Vec<(u64, Digest)> = toy.levels()[..=last]
         .iter()
+        .filter(|level| !level.is_empty())
         .map(|level| (level.len(), level.digest()))
         .collect();
     ensure(found == truth, || {
         format!("job {job} found {found:?}, the truth is {truth:?}")
     })?;
+    if toy.batch == Some(false) {
+        let due: Vec<Vec<u8>> = (0..toy.shards).map(|item| toy.record_of(item)).collect();
+        let records: Vec<Vec<u8>> = state.items().values().map(|r| r.to_vec()).collect();
+        ensure(records == due, || {
+            format!("job {job} has the records {records:?} instead of {due:?}")
+        })?;
+    }
     let known = state.record().definition.space.states.is_some();
-    let noticed = known || question.depth.is_none_or(|d| d as usize > deepest);
+    let noticed = known || question.depth().is_none_or(|d| d as usize > deepest);
     let exhausted = last == deepest && noticed;
     ensure(state.progress().exhausted == exhausted, || {
         format!("job {job}: exhausted is {}", state.progress().exhausted)
@@ -489,7 +501,7 @@ pub fn the_answer_is_right(job: JobId, state: &Job, toy: &Toy) -> Verdict {
     }
     let due: Vec<u16> = toy.levels()[last]
         .states()
-        .take(question.antipodes as usize)
+        .take(question.antipodes() as usize)
         .map(|x| x as u16)
         .collect();
     let named: Vec<u16> = state.progress().antipodes.iter().map(|a| a.0[0]).collect();

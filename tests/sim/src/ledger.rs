@@ -81,11 +81,12 @@ pub fn apply(stored: &mut Stored, record: &Record) {
     match record {
         Record::Job { job, record } => {
             let record = record.clone();
-            let (progress, results) = Default::default();
+            let (progress, results, items) = Default::default();
             let stored_job = StoredJob {
                 record,
                 progress,
                 results,
+                items,
             };
             stored.jobs.insert(*job, stored_job);
         }
@@ -109,8 +110,14 @@ pub fn apply(stored: &mut Stored, record: &Record) {
                 None => job.results.push((*level, *shard, *result)),
             }
         }
+        Record::Item { job, item, record } => {
+            if let Some(job) = stored.jobs.get_mut(job) {
+                job.items.insert(*item, record.clone());
+            }
+        }
         Record::Refuted { job, cells } => {
             if let Some(job) = stored.jobs.get_mut(job) {
+                job.items.retain(|item, _| !cells.contains(&(1, *item)));
                 job.results.retain(|r| !cells.contains(&(r.0, r.1)));
             }
         }

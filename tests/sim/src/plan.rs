@@ -147,7 +147,15 @@ impl Plan {
     pub fn of(rng: &mut StdRng) -> Plan {
         let second = rng.random_bool(0.15);
         let toys: Vec<Arc<Toy>> = (0..1 + usize::from(second))
-            .map(|_| Arc::new(Toy::any(rng)))
+            .map(|k| {
+                let is_batch = k == 1 && rng.random_bool(0.6);
+                let toy = if is_batch {
+                    Toy::batch(rng.random_bool(0.5), rng)
+                } else {
+                    Toy::any(rng)
+                };
+                Arc::new(toy)
+            })
             .collect();
         let liar = rng
             .random_bool(0.03)
@@ -228,7 +236,7 @@ fn client(k: usize, toy: &Toy, lies: bool, rng: &mut StdRng) -> ClientPlan {
     let deepest = toy.levels().len() as u32 - 1;
     let depth = rng
         .random_bool(0.15)
-        .then(|| rng.random_range(6..=deepest + 1));
+        .then(|| rng.random_range(6.min(deepest)..=deepest + 1));
     let question = Question {
         antipodes: rng.random_range(0..4),
         keep: if rng.random_bool(0.2) {

@@ -469,7 +469,8 @@ impl Sim {
     fn nothing_is_left_behind(&self, job: JobId, finished: bool) -> Verdict {
         let keeps = |client: &&Client| {
             client.job == Some(job)
-                && client.record.definition.spec.keep == antipode_solver_core::job::Keep::Frontiers
+                && client.record.definition.spec.keep()
+                    == antipode_solver_core::job::Keep::Frontiers
         };
         if finished && self.desk.clients.iter().any(|c| keeps(&c)) {
             return Ok(());

@@ -3,8 +3,9 @@
 
 use antipode_coordinator_core::record::JobRecord;
 use antipode_solver_core::Perm;
+use antipode_solver_core::batch::{self, BatchSpec, DiameterSpec, ScramblesSpec};
 use antipode_solver_core::engine::{Digest, Level};
-use antipode_solver_core::job::{BfsSpec, JobDefinition, Keep};
+use antipode_solver_core::job::{BfsSpec, JobDefinition, JobSpec, Keep};
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
 use antipode_solver_core::space::{LayoutOptions, SpaceDef};
 use rand::Rng;
@@ -96,6 +97,8 @@ pub struct Toy {
     pub states: u32,
     pub shards: u32,
     pub directed: bool,
+    /// `Some`: a batch job whose items are the shards; do they make rows?
+    pub batch: Option<bool>,
     /// `moves[m][x]` is where move `m` takes state `x`.
     moves: Vec<Vec<u32>>,
     ranges: Vec<Set>,
@@ -119,6 +122,28 @@ impl Toy {
                 return toy;
             }
         }
+    }
+
+    /// A batch job: level 0 is empty and level 1 is everything.
+    pub fn batch(rows: bool, rng: &mut StdRng) -> Toy {
+        let shards = rng.random_range(LEAST_SHARDS..=16);
+        let states = rng.random_range(shards..60);
+        let mut toy = Toy::new(states, shards, Vec::new(), false);
+        let all = toy.ranges.iter().fold(Set::EMPTY, |all, r| all.union(r));
+        toy.batch = Some(rows);
+        toy.levels = vec![Set::EMPTY, all];
+        toy.truth = toy.tell();
+        toy
+    }
+
+    /// What an item answers where it makes no rows.
+    pub fn record_of(&self, item: u32) -> Vec<u8> {
+        self.range(item).states().map(|x| x as u8).collect()
+    }
+
+    /// The states of a shard.
+    pub fn range(&self, shard: u32) -> Set {
+        self.ranges[shard as usize]
     }
 
     /// The n-cube: levels are binomial coefficients.
@@ -175,6 +200,7 @@ impl Toy {
             states,
             shards,
             directed,
+            batch: None,
             moves,
             ranges,
             sources,
@@ -182,15 +208,17 @@ impl Toy {
             truth: Vec::new(),
         };
         toy.levels = toy.search();
-        toy.truth = toy
-            .levels
-            .iter()
-            .map(|level| {
-                let part = |range: &Set| (level.common(range).len(), level.common(range).digest());
-                toy.ranges.iter().map(part).collect()
-            })
-            .collect();
+        toy.truth = toy.tell();
         toy
+    }
+
+    fn tell(&self) -> Vec<Vec<(u64, Digest)>> {
+        let levels = self.levels.iter();
+        let row = |level: &Set| {
+            let part = |range: &Set| (level.common(range).len(), level.common(range).digest());
+            self.ranges.iter().map(part).collect()
+        };
+        levels.map(row).collect()
     }
 
     fn search(&self) -> Vec<Set> {
@@ -255,24 +283,33 @@ impl Toy {
     pub fn record(&self, question: Question) -> JobRecord {
         let all: u64 = self.levels.iter().map(Set::len).sum();
         let space = SpaceDef {
-            kind: "table".into(),
+            kind: if self.batch.is_some() {
+                batch::KIND.into()
+            } else {
+                "table".into()
+            },
             shards: self.shards,
             sources: self.sources.clone(),
             shard_states: vec![u64::from(self.states / self.shards); self.shards as usize],
             shard_bytes: vec![8; self.shards as usize],
             directed: self.directed,
             group_order: "1".into(),
-            states: question.known.then(|| all.to_string()),
+            states: (question.known || self.batch.is_some()).then(|| all.to_string()),
             states_proof: "counted".into(),
             layout: "toy".into(),
             body: Vec::new(),
         };
-        let spec = BfsSpec {
-            puzzle: puzzle(),
-            depth: question.depth,
-            antipodes: question.antipodes,
-            keep: question.keep,
-            layout: LayoutOptions::default(),
+        let puzzle = puzzle();
+        let spec = match self.batch {
+            Some(true) => BatchSpec::Scrambles(ScramblesSpec { puzzle }).into(),
+            Some(false) => BatchSpec::Diameter(DiameterSpec { puzzle }).into(),
+            None => JobSpec::Bfs(BfsSpec {
+                puzzle,
+                depth: question.depth,
+                antipodes: question.antipodes,
+                keep: question.keep,
+                layout: LayoutOptions::default(),
+            }),
         };
         let fingerprint = format!("toy {} {} {}", self.states, self.shards, self.directed);
         let definition = JobDefinition {

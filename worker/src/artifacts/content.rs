@@ -1,11 +1,14 @@
-//! What an artifact is, apart from its name: a set of states, or the packed distances of a shard.
+//! What an artifact is, apart from its name: a set of states, the packed distances of a shard, or the rows of an
+//! item.
 //!
 //! On the wire distances are `plain`, as [`PackedDistances::encode`] makes them. In a store their shape
 //! (blocks and words as u32, states as u64, little endian) lies in front, under the name `distances`:
-//! they are asked for when their job is over, and then there is no engine to know it.
+//! they are asked for when their job is over, and then there is no engine to know it. Rows are bytes, the same
+//! everywhere, under the name `rows`.
 
 use super::{Packed, unpack};
 use crate::compute::Compute;
+use crate::exec::item::digest_of;
 use antipode_proto::message::{ArtifactKind, ArtifactName};
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::distance::PackedDistances;
@@ -14,6 +17,7 @@ use std::sync::Arc;
 
 const PLAIN: &str = "plain";
 const STORED_DISTANCES: &str = "distances";
+const ROWS: &str = "rows";
 const SHAPE_BYTES: usize = 16;
 /// States in a byte of packed distances, and what may lie around them.
 const STATES_PER_BYTE: u64 = 5;
@@ -24,9 +28,22 @@ const AROUND_BYTES: u64 = 64;
 pub enum Content {
     Set(Arc<Frontier>),
     Distances(Arc<PackedDistances>),
+    Rows(Rows),
+}
+
+/// A part of a data set.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    count: u64,
+    bytes: Arc<Vec<u8>>,
 }
 
 impl Content {
+    /// `count` rows as they lie in a file.
+    pub fn rows(count: u64, bytes: Arc<Vec<u8>>) -> Content {
+        Content::Rows(Rows { count, bytes })
+    }
+
     /// The content of an artifact of `count` states behind bytes from another worker. Nothing is trusted,
     /// and no more is allocated than so many states need; that it is the right content is said by
     /// [`Content::digest`].
@@ -37,6 +54,9 @@ impl Content {
         encoding: &str,
         bytes: &[u8],
     ) -> Result<Content, String> {
+        if encoding == ROWS {
+            return rows(Some(engine), name, count, bytes);
+        }
         let geometry = engine.geometry(name.shard);
         match (name.kind, encoding) {
             (ArtifactKind::Distances, PLAIN) => distances(geometry, count, bytes),
@@ -62,6 +82,9 @@ impl Content {
                 return Err("the shape of its shard differs".into());
             }
             return distances(geometry, count, bytes);
+        }
+        if packed.encoding == ROWS {
+            return rows(engine, name, count, &packed.bytes);
         }
         let engine = engine.ok_or("its job is not open")?;
         Content::unpack(engine, name, count, &packed.encoding, &packed.bytes)
@@ -97,6 +120,7 @@ impl Content {
     /// More bytes than this no artifact of this name and count has in any form.
     pub fn limit_bytes(engine: &dyn Compute, name: ArtifactName, count: u64) -> u64 {
         match name.kind {
+            _ if engine.batch().is_some() => engine.expand_bytes(name.shard),
             ArtifactKind::Distances => count.div_ceil(STATES_PER_BYTE) + AROUND_BYTES,
             _ => Packed::limit_bytes(engine.geometry(name.shard), count),
         }
@@ -105,6 +129,7 @@ impl Content {
     /// About how many bytes an artifact of this name and count takes in memory.
     pub fn estimated_bytes(engine: &dyn Compute, name: ArtifactName, count: u64) -> u64 {
         match name.kind {
+            _ if engine.batch().is_some() => engine.expand_bytes(name.shard),
             ArtifactKind::Distances => count.div_ceil(STATES_PER_BYTE),
             _ => engine.geometry(name.shard).memory_bytes(count),
         }
@@ -114,12 +139,14 @@ impl Content {
         match self {
             Content::Set(set) => engine.digest(name.shard, set),
             Content::Distances(distances) => engine.distance_digest(name.shard, distances),
+            Content::Rows(rows) => digest_of(&rows.bytes),
         }
     }
 
-    /// Number of states.
+    /// Number of states, or of rows.
     pub fn count(&self) -> u64 {
         match self {
+            Content::Rows(rows) => rows.count,
             Content::Set(set) => set.count(),
             Content::Distances(distances) => distances.numbering().states(),
         }
@@ -128,6 +155,7 @@ impl Content {
     /// Bytes in memory.
     pub fn memory_bytes(&self) -> u64 {
         match self {
+            Content::Rows(rows) => rows.bytes.len() as u64,
             Content::Set(set) => set.memory_bytes(),
             Content::Distances(distances) => distances.memory_bytes(),
         }
@@ -141,6 +169,10 @@ impl Content {
                 encoding: PLAIN.into(),
                 bytes: distances.encode(),
             },
+            Content::Rows(rows) => Packed {
+                encoding: ROWS.into(),
+                bytes: rows.bytes.to_vec(),
+            },
         }
     }
 
@@ -148,7 +180,7 @@ impl Content {
     pub fn packed(&self) -> Packed {
         match self {
             Content::Set(set) => Packed::new(set),
-            Content::Distances(_) => self.plain(),
+            Content::Distances(_) | Content::Rows(_) => self.plain(),
         }
     }
 
@@ -156,7 +188,7 @@ impl Content {
     pub fn set(&self) -> Option<&Arc<Frontier>> {
         match self {
             Content::Set(set) => Some(set),
-            Content::Distances(_) => None,
+            Content::Distances(_) | Content::Rows(_) => None,
         }
     }
 
@@ -165,6 +197,7 @@ impl Content {
         match self {
             Content::Set(set) => Arc::strong_count(set) == 1,
             Content::Distances(distances) => Arc::strong_count(distances) == 1,
+            Content::Rows(rows) => Arc::strong_count(&rows.bytes) == 1,
         }
     }
 
@@ -173,9 +206,24 @@ impl Content {
         match (self, other) {
             (Content::Set(one), Content::Set(two)) => Arc::ptr_eq(one, two),
             (Content::Distances(one), Content::Distances(two)) => Arc::ptr_eq(one, two),
+            (Content::Rows(one), Content::Rows(two)) => Arc::ptr_eq(&one.bytes, &two.bytes),
             _ => false,
         }
     }
+}
+
+/// Rows are for batch jobs; those of a job that is over are known by their digest alone.
+fn rows(
+    engine: Option<&dyn Compute>,
+    name: ArtifactName,
+    count: u64,
+    bytes: &[u8],
+) -> Result<Content, String> {
+    let fits = engine.is_none_or(|engine| engine.batch().is_some());
+    if !fits || name.kind != ArtifactKind::Frontier {
+        return Err("rows where a set of states is expected".into());
+    }
+    Ok(Content::rows(count, Arc::new(bytes.to_vec())))
 }
 
 fn distances(geometry: ShardGeometry, count: u64, bytes: &[u8]) -> Result<Content, String> {

@@ -252,6 +252,22 @@ impl Artifacts {
         let shelf = self.shelf();
         let (level, shard) = match *task {
             Task::Expand { level, shard } => (level, shard),
+            Task::Item { item } => {
+                // Only one whose rows are here; of a record nothing is kept.
+                shelf.jobs.get(&job)?.engine.as_ref()?.batch()?;
+                let name = ArtifactName {
+                    job,
+                    level: crate::exec::item::LEVEL,
+                    shard: item,
+                    kind: ArtifactKind::Frontier,
+                };
+                let made = shelf.items.get(&name).filter(|item| !item.fetched)?;
+                return Some(TaskOutput::Item {
+                    count: made.count,
+                    digest: made.digest,
+                    record: Vec::new(),
+                });
+            }
             Task::Pack { last, shard } => {
                 shelf.jobs.get(&job)?.engine.as_ref()?;
                 let name = ArtifactName {

@@ -103,7 +103,7 @@ impl Artifacts {
         };
         match content {
             Content::Distances(distances) => Some(distances),
-            Content::Set(_) => None,
+            Content::Set(_) | Content::Rows(_) => None,
         }
     }
 

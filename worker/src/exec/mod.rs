@@ -1,7 +1,9 @@
 //! One runner per task kind. A runner knows which inputs its kind needs, what memory it takes, and
 //! how the engine is called; it decides nothing about when or where.
 
+pub mod batch;
 mod expand;
+pub mod item;
 pub mod keep;
 pub mod pack;
 mod smallest;
@@ -13,6 +15,7 @@ use crate::compute::Compute;
 use crate::sabotage::Sabotage;
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
+use antipode_solver_core::batch::Stop;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{EngineError, Level, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
@@ -30,6 +33,8 @@ pub struct Work {
     /// The seen states' buffer may be used up.
     pub consume: bool,
     pub sabotage: Arc<Sabotage>,
+    /// Set when nobody wants the answer any more.
+    pub stop: Arc<Stop>,
 }
 
 /// What became of it.
@@ -121,6 +126,7 @@ pub fn need(
 fn working_bytes(engine: &dyn Compute, task: &Task, usable: u64) -> u64 {
     match *task {
         Task::Expand { shard, .. } => engine.expand_bytes(shard),
+        Task::Item { item } => engine.expand_bytes(item),
         Task::Smallest { .. } | Task::Copy { .. } => 0,
         Task::Pack { shard, .. } => pack::working_bytes(engine, shard),
         Task::Words { .. } => words::working_bytes(usable),
@@ -153,6 +159,7 @@ pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
         Task::Copy { .. } | Task::Pack { .. } => {
             Err(Failure::Other("this task ends on the disk".into()))
         }
+        Task::Item { item } => item::run(&work, item, artifacts),
         Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
     }));
     let result = ran.unwrap_or_else(|panic| {
@@ -186,8 +193,14 @@ fn check(engine: &dyn Compute, task: &Task) -> Result<(), Failure> {
         | Task::Smallest { shard, .. }
         | Task::Copy { shard, .. }
         | Task::Pack { shard, .. } => shard,
+        Task::Item { item } => item,
         Task::Words { .. } => return Ok(()),
     };
+    let is_item = matches!(task, Task::Item { .. });
+    if is_item != engine.batch().is_some() && !matches!(task, Task::Copy { .. }) {
+        let reason = "a batch job has items, and only a batch job has";
+        return Err(Failure::Other(reason.into()));
+    }
     if shard.0 < engine.shards() {
         return Ok(());
     }
@@ -209,7 +222,7 @@ fn names(engine: &dyn Compute, job: JobId, task: &Task) -> Vec<ArtifactName> {
         }],
         Task::Pack { last, shard } => pack::names(job, last, shard),
         // It takes what happens to be here; nothing is fetched for it.
-        Task::Words { .. } => Vec::new(),
+        Task::Words { .. } | Task::Item { .. } => Vec::new(),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::session::{Action, Event, Exit, LeaseId, Session, is_for_the_disk};
 use antipode_ids::{Attempt, JobId};
 use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::message::{FromWorker, Input, ToWorker};
+use antipode_solver_core::batch::Stop;
 use antipode_solver_core::job::Task;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -83,6 +84,8 @@ pub struct Driver {
     /// Leases whose preparation goes on; one that is missing here was given up.
     pub preparing: HashMap<LeaseId, Ready>,
     ready: HashMap<LeaseId, (Ready, Inputs)>,
+    /// Tasks that were handed to the compute thread, and how they are told to end early.
+    computing: HashMap<LeaseId, Arc<Stop>>,
     pub events: UnboundedSender<Happened>,
     /// Events that follow at once from what was just performed.
     queue: VecDeque<Event>,
@@ -120,6 +123,7 @@ impl Driver {
             gatherer: Arc::new(gatherer),
             preparing: HashMap::new(),
             ready: HashMap::new(),
+            computing: HashMap::new(),
             events,
             queue: VecDeque::new(),
             preparations: JoinSet::new(),
@@ -270,6 +274,9 @@ impl Driver {
                 None
             }
             Happened::Event(event) => {
+                if let Event::Computed { lease, .. } = &event {
+                    self.computing.remove(lease);
+                }
                 if let Event::Computed { result: Ok(_), .. } = &event {
                     Gauges::add(&self.parts.gauges.tasks_done, 1);
                 }
@@ -359,6 +366,11 @@ impl Driver {
                 });
             }
             Action::Compute { lease } => self.compute(threads, lease),
+            Action::Stop { lease } => {
+                if let Some(stop) = self.computing.get(&lease) {
+                    stop.ask();
+                }
+            }
             Action::Forget { lease } => {
                 self.parts.journal.end(lease);
                 self.preparing.remove(&lease);
@@ -435,7 +447,9 @@ impl Driver {
             wanted,
             consume,
             sabotage: self.parts.sabotage.clone(),
+            stop: Arc::default(),
         };
+        self.computing.insert(lease, work.stop.clone());
         if is_for_the_disk(&work.task) {
             let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));
         } else {

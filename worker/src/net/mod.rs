@@ -7,11 +7,12 @@ mod threads;
 
 use crate::artifacts::{Artifacts, Server, StoreError};
 use crate::beside::Beside;
-use crate::compute::{Compute, Loader};
+use crate::compute::{Compute, Items, Loader};
 use crate::config::{Config, Source};
 use crate::delay::Delay;
 use crate::disk_room::{DiskRoom, says_no_room};
 use crate::error::StartError;
+use crate::exec;
 use crate::folder::{Folder, FolderError};
 use crate::gauges::Summary;
 use crate::identity::Identity;
@@ -19,6 +20,7 @@ use crate::journal::Journal;
 use crate::pool;
 use crate::sabotage::Sabotage;
 use antipode_solver_core::engine::{Engine, EngineError};
+use antipode_solver_core::job::JobSpec;
 use connection::Connection;
 use driver::{Driver, Parts};
 use std::future::Future;
@@ -36,9 +38,14 @@ pub async fn run(
 ) -> Result<Summary, StartError> {
     let (choice, memory_bytes) = (config.kernel, config.memory_bytes);
     let loader: Loader = Arc::new(move |definition| {
-        let engine = Engine::load(&definition.spec.puzzle, &definition.space, choice)?;
-        engine.limit_memory(memory_bytes);
-        Ok(Arc::new(engine) as Arc<dyn Compute>)
+        Ok(match &definition.spec {
+            JobSpec::Bfs(bfs) => {
+                let engine = Engine::load(&bfs.puzzle, &definition.space, choice)?;
+                engine.limit_memory(memory_bytes);
+                Arc::new(engine) as Arc<dyn Compute>
+            }
+            JobSpec::Batch(batch) => Arc::new(Items(exec::batch::load(batch, definition)?)),
+        })
     });
     run_with(config, loader, shutdown).await
 }

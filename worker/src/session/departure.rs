@@ -3,7 +3,7 @@
 //! A daemon says that it drains and then does what the coordinator still wants of it (copies, writes,
 //! serving), until it is told to shut down. If that takes too long, or nobody is there to say so, it
 //! brings what only it holds to its own disk, within the rest of the grace time. Within one process with
-//! the coordinator there is nothing to hand over: it finishes what computes and leaves.
+//! the coordinator there is nothing to hand over: it finishes the level that computes and leaves.
 
 use super::lease::Stage;
 use super::{Action, Exit, LeaseId, Session};
@@ -58,6 +58,7 @@ impl Session {
         }
         if self.grace.is_none() {
             self.departure = Departure::Finishing;
+            self.stop_items(|_| true, actions);
             return;
         }
         let idle: Vec<LeaseId> = self

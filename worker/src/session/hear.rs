@@ -4,7 +4,7 @@ use super::lease::{Key, Lease, Stage};
 use super::{Action, Connection, Engine, Exit, Job, LeaseId, Session};
 use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactName, Failure, FromWorker, ToWorker};
-use antipode_solver_core::job::TaskOutput;
+use antipode_solver_core::job::{Task, TaskOutput};
 use std::time::{Duration, Instant};
 
 impl Session {
@@ -81,6 +81,9 @@ impl Session {
                 revoked
                     .into_iter()
                     .for_each(|lease| self.forget(lease, actions));
+                // A long item ends early; a level is soon done, and may be of use yet.
+                let revoked = |lease: &Lease| attempts.contains(&lease.attempt);
+                self.stop_items(revoked, actions);
             }
             ToWorker::Release { names } => {
                 if let Some((_, waiting)) = &mut self.retry_persist {
@@ -100,8 +103,7 @@ impl Session {
                     .collect();
                 for (lease, stage) in of_job {
                     if stage == Stage::Computing {
-                        self.take(lease);
-                        self.orphans.push(lease);
+                        self.abandon(lease, actions);
                     } else {
                         self.forget(lease, actions);
                     }
@@ -114,6 +116,30 @@ impl Session {
             ToWorker::Drain => self.drain(now, "the coordinator asked it to end", actions),
             ToWorker::Shutdown => self.shut_down(actions),
         }
+    }
+
+    /// Nobody wants these items, which are being computed, any more.
+    pub(super) fn stop_items(
+        &mut self,
+        unwanted: impl Fn(&Lease) -> bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let is_item = |lease: &Lease| {
+            matches!(lease.task, Task::Item { .. }) && lease.stage == Stage::Computing
+        };
+        let items = self.leases.iter();
+        let items = items.filter(|(_, lease)| is_item(lease) && unwanted(lease));
+        let items: Vec<LeaseId> = items.map(|(key, _)| key.lease).collect();
+        for lease in items {
+            self.abandon(lease, actions);
+        }
+    }
+
+    /// What comes of a lease that is computing is of no use.
+    fn abandon(&mut self, lease: LeaseId, actions: &mut Vec<Action>) {
+        self.take(lease);
+        self.orphans.push(lease);
+        actions.push(Action::Stop { lease });
     }
 
     pub(super) fn lease(
@@ -160,8 +186,7 @@ impl Session {
             // Results it rests on were taken back meanwhile: it is another computation.
             let (old, computing) = (key.lease, already.stage == Stage::Computing);
             if computing {
-                self.take(old);
-                self.orphans.push(old);
+                self.abandon(old, actions);
             } else {
                 self.forget(old, actions);
             }

@@ -151,6 +151,10 @@ pub enum Action {
     Compute {
         lease: LeaseId,
     },
+    /// Nobody wants the answer of a lease that is computing: it may end early.
+    Stop {
+        lease: LeaseId,
+    },
     /// Give up a lease that is not computing.
     Forget {
         lease: LeaseId,
@@ -481,6 +485,7 @@ fn place_in_line(task: &Task) -> (Level, ShardId) {
         Task::Expand { level, shard } | Task::Smallest { level, shard, .. } => (level, shard),
         Task::Copy { level, shard, .. } => (level, shard),
         Task::Pack { last, shard } => (last, shard),
+        Task::Item { item } => (crate::exec::item::LEVEL, item),
         Task::Words { level, .. } => (level, ShardId(u32::MAX)),
     }
 }

@@ -124,7 +124,7 @@ impl Toy {
             layout: LayoutOptions::default(),
         };
         let definition = JobDefinition {
-            spec,
+            spec: spec.into(),
             space,
             fingerprint: "toy".into(),
         };

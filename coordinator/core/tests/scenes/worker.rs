@@ -213,6 +213,7 @@ pub fn compute(
             .unwrap_or_else(|| panic!("{task:?} came without the {artifact}")),
     };
     let output = match task {
+        Task::Item { .. } => unreachable!("no job here is a batch job"),
         Task::Expand { level, shard } => {
             let (level, shard) = (*level, shard.0);
             let mut from = Set::new();

@@ -74,6 +74,8 @@ pub struct Process {
     compute: VecDeque<(LeaseId, Ready)>,
     /// What the compute thread is at, and what it used up.
     computing: Option<(LeaseId, Ready, Vec<ArtifactName>)>,
+    /// What computes is to end early.
+    stopped: bool,
     chores: VecDeque<Chore>,
     /// What the first chore is writing.
     writing: Option<Batch>,
@@ -150,6 +152,7 @@ impl Process {
             ready: BTreeMap::new(),
             compute: VecDeque::new(),
             computing: None,
+            stopped: false,
             chores: VecDeque::new(),
             writing: None,
             reserved: BTreeMap::new(),

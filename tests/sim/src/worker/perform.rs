@@ -247,6 +247,14 @@ impl Sim {
                     process.compute.push_back((lease, ready));
                 }
             }
+            Action::Stop { lease } => {
+                if let Some((computing, _, _)) = &process.computing
+                    && *computing == lease
+                {
+                    process.stopped = true;
+                }
+                process.compute.retain(|(of, _)| *of != lease);
+            }
             Action::Forget { lease } => {
                 process.preparing.remove(&lease);
                 process.ready.remove(&lease);

@@ -75,7 +75,7 @@ fn names(toy: &Toy, job: JobId, task: &Task) -> Vec<ArtifactName> {
             ..frontier(job, level, shard.0)
         }],
         Task::Pack { last, shard } => (1..=last).map(|l| frontier(job, l, shard.0)).collect(),
-        Task::Smallest { .. } | Task::Words { .. } => Vec::new(),
+        Task::Smallest { .. } | Task::Words { .. } | Task::Item { .. } => Vec::new(),
     }
 }
 
@@ -270,6 +270,16 @@ impl Sim {
         process.reserved.remove(&lease);
         let engine_time = Duration::from_micros(5);
         let fetched_bytes = ready.fetched_bytes;
+        if std::mem::take(&mut process.stopped) {
+            let event = Event::Computed {
+                lease,
+                result: Err(Failure::Other("stopped".into())),
+                engine_time,
+                fetched_bytes,
+                lost,
+            };
+            return self.say_to_session(w, life, event);
+        }
         if fails {
             self.workers[w].failures -= 1;
             self.tally.count("fault: task failed");
@@ -316,6 +326,7 @@ impl Sim {
                     words: states.iter().map(|_| word.clone()).collect(),
                 }
             }
+            Task::Item { item } => self.item(w, &ready, item.0, lies),
             Task::Copy { .. } | Task::Pack { .. } => return,
         };
         let event = Event::Computed {
@@ -380,6 +391,44 @@ impl Sim {
             count: set.len(),
             digest: set.digest(),
             certificate,
+        }
+    }
+
+    fn item(&mut self, w: usize, ready: &Ready, item: u32, lies: bool) -> TaskOutput {
+        let toy = &ready.toy;
+        let mut set = toy.range(item);
+        let mut record = toy.record_of(item);
+        let first = set.states().next();
+        if lies && let Some(first) = first {
+            self.tally.count("fault: wrong result");
+            self.watch.lies = true;
+            self.watch.undisclosed.insert(w);
+            let mut wrong = Set::EMPTY;
+            wrong.insert(first);
+            set = set.minus(&wrong);
+            record.push(0);
+        }
+        let (count, digest) = (set.len(), set.digest());
+        let name = frontier(ready.job, 1, item);
+        // Also where there is no artifact: it names the result.
+        if let Some(made) = &mut self.workers[w].faulty {
+            made.push(name);
+        }
+        if toy.batch == Some(true) {
+            record.clear();
+            let head = Head {
+                digest,
+                count,
+                certificate: None,
+            };
+            if let Some(process) = self.workers[w].process.as_mut() {
+                process.shelf.insert_made(name, set, head);
+            }
+        }
+        TaskOutput::Item {
+            count,
+            digest,
+            record,
         }
     }
 

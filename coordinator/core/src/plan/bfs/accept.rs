@@ -141,6 +141,11 @@ impl Bfs {
         if !empty {
             self.news.levels.push(level);
         }
+        if self.graph.is_batch() && level == 1 && !all {
+            let known = self.states.as_ref().map_or("?", |states| &states.text);
+            let sentence = format!("the items counted {sum} in all, but there are {known}");
+            self.news.violation.get_or_insert(sentence);
+        }
         match &self.states {
             Some(states) if empty && sum != states.number => {
                 let sentence = format!(

@@ -153,11 +153,21 @@ impl Bfs {
         self.mark_level_limit();
     }
 
-    /// About how many bytes a checkpoint at the reached level will write.
+    /// About how many bytes a checkpoint at the reached level will write. Levels that are not complete are taken
+    /// to grow as the last complete one did.
     pub fn checkpoint_bytes(&self) -> u64 {
-        let level = self.reached.min(self.complete.saturating_sub(1));
+        let last = self.complete.saturating_sub(1);
+        let count = |level: Level| self.rows[level as usize].count.max(1);
+        let growth = count(last) / count(last.saturating_sub(1));
+        let growth = u64::try_from(growth).unwrap_or(u64::MAX).max(1);
         let bytes = |artifact: Artifact| {
-            let count = self.content(artifact).map_or(0, |c| c.0);
+            let known = Artifact {
+                level: artifact.level.min(last),
+                ..artifact
+            };
+            let levels = artifact.level - known.level;
+            let count = self.content(known).map_or(0, |c| c.0);
+            let count = count.saturating_mul(growth.saturating_pow(levels));
             let dense = self
                 .shard_bytes
                 .get(artifact.shard as usize)
@@ -167,9 +177,9 @@ impl Bfs {
         };
         let shards = 0..self.graph.shards() as u32;
         shards
-            .flat_map(|s| self.graph.checkpoint(level, s))
+            .flat_map(|s| self.graph.checkpoint(self.reached, s))
             .map(bytes)
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     /// Moves the checkpoint forward as far as it goes.

@@ -1,8 +1,9 @@
 //! Who reads whom: the fixed shape of the dependencies between the tasks of a search.
 
 use crate::artifact::{Artifact, ArtifactKind};
+use antipode_solver_core::batch;
 use antipode_solver_core::engine::Level;
-use antipode_solver_core::space::SpaceDef;
+use antipode_solver_core::job::{JobDefinition, JobSpec};
 
 #[derive(Debug)]
 pub struct Graph {
@@ -13,10 +14,26 @@ pub struct Graph {
     /// The inverse relation of `reads`.
     readers: Vec<Vec<u32>>,
     directed: bool,
+    /// The one row of a batch job: nothing reads what its tasks make.
+    items: bool,
+    /// They make artifacts.
+    rows: bool,
 }
 
 impl Graph {
-    pub(super) fn new(space: &SpaceDef) -> Result<Graph, String> {
+    pub(super) fn new(definition: &JobDefinition) -> Result<Graph, String> {
+        let space = &definition.space;
+        let (items, rows) = match &definition.spec {
+            JobSpec::Bfs(_) => (false, true),
+            JobSpec::Batch(batch) => (true, batch.makes_rows()),
+        };
+        if items != (space.kind == batch::KIND) {
+            return Err(format!(
+                "a {} job cannot have a space of kind {}",
+                definition.spec.kind(),
+                space.kind
+            ));
+        }
         let shards = space.shards;
         if shards == 0 || space.sources.len() != shards as usize {
             return Err(format!(
@@ -33,7 +50,7 @@ impl Graph {
                 ));
             }
             let mut all = sources.clone();
-            all.push(shard);
+            all.extend((!items).then_some(shard));
             all.sort_unstable();
             all.dedup();
             all.iter()
@@ -45,7 +62,14 @@ impl Graph {
             reads,
             readers,
             directed: space.directed,
+            items,
+            rows,
         })
+    }
+
+    /// Is it the one row of a batch job?
+    pub fn is_batch(&self) -> bool {
+        self.items
     }
 
     pub fn shards(&self) -> usize {
@@ -92,6 +116,7 @@ impl Graph {
             (ArtifactKind::Frontier, false) => Some(level + 2),
             (ArtifactKind::Frontier, true) | (ArtifactKind::Distances, _) => None,
         };
+        let own = own.filter(|_| !self.items);
         readers
             .iter()
             .map(move |&s| (level + 1, s))
@@ -101,7 +126,8 @@ impl Graph {
     /// The artifacts that Expand(level, shard) makes.
     pub fn outputs(&self, level: Level, shard: u32) -> impl Iterator<Item = Artifact> {
         let visited = self.directed.then(|| Artifact::visited(level, shard));
-        std::iter::once(Artifact::frontier(level, shard)).chain(visited)
+        let made = self.rows.then(|| Artifact::frontier(level, shard));
+        made.into_iter().chain(visited)
     }
 
     /// What a checkpoint at `level` consists of, for one shard, without level 0.
@@ -115,7 +141,7 @@ impl Graph {
         };
         std::iter::once(Artifact::frontier(level, shard))
             .chain(other)
-            .filter(|a| a.level > 0)
+            .filter(|a| a.level > 0 && self.rows)
     }
 
     /// Does a checkpoint at `level` contain it?

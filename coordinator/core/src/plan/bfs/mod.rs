@@ -17,6 +17,9 @@
 //! - Sums of rows and of the whole are the sums of the results; they never exceed the known number
 //!   of states, and equal it when the space is exhausted.
 //!
+//! A batch job is a grid with one row (level 1): its items are the shards, they read nothing, and nothing reads
+//! what they make, so that they may run anywhere and in any order.
+//!
 //! Every change marks the cells it may concern as dirty; [`Bfs::settle`] re-examines just those, so
 //! that an event costs time for a few cells, never for the whole table.
 
@@ -193,7 +196,7 @@ impl Bfs {
     pub fn new(record: &JobRecord) -> Result<Bfs, String> {
         let space = &record.definition.space;
         let spec = &record.definition.spec;
-        let graph = Graph::new(space)?;
+        let graph = Graph::new(&record.definition)?;
         let shards = graph.shards();
         if record.roots.len() != shards {
             return Err(format!(
@@ -212,11 +215,12 @@ impl Bfs {
             Some(text) => return Err(format!("the number of states, '{text}', is no number")),
         };
         let mut bfs = Bfs {
-            graph: Arc::new(graph),
             states,
-            depth: spec.depth,
-            keep: spec.keep == Keep::Frontiers,
-            antipodes: spec.antipodes,
+            packable: !space.directed && space.kind != "sparse" && !graph.is_batch(),
+            depth: spec.depth(),
+            keep: spec.keep() == Keep::Frontiers,
+            antipodes: spec.antipodes(),
+            graph: Arc::new(graph),
             shard_bytes: space.shard_bytes.clone(),
             rows: Vec::new(),
             next: vec![0; shards],
@@ -230,7 +234,6 @@ impl Bfs {
             unsaved: BTreeSet::new(),
             end: None,
             finals: Finals::default(),
-            packable: !space.directed && space.kind != "sparse",
             packed: vec![Packed::default(); shards],
             places: 1,
             scarce: BTreeSet::new(),

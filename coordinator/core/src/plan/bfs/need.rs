@@ -151,6 +151,7 @@ impl Bfs {
         };
         self.cell(level, shard)
             .is_some_and(|cell| cell.result.is_none())
+            && !self.graph.is_batch()
             && self.graph.sources(shard).iter().all(empty)
             && (!self.graph.is_directed()
                 || self

@@ -1,9 +1,11 @@
 //! The answer to `bfs`: one value that both the JSON object and the printed summary are made from.
 //! The JSON form is described field by field in `docs/schema/bfs.schema.json`.
 
+pub mod batch;
+
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};
-use antipode_solver_core::job::Keep;
+use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::puzzle::Puzzle;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -187,10 +189,10 @@ pub fn sum(status: &JobStatus) -> u128 {
 
 impl BfsReport {
     /// Everything that is known about the job, now.
-    pub fn new(status: &JobStatus, asked: &Asked) -> Result<BfsReport, Failure> {
+    pub fn new(status: &JobStatus, spec: &BfsSpec, asked: &Asked) -> Result<BfsReport, Failure> {
         let definition = &status.definition;
         let space = &definition.space;
-        let puzzle = &definition.spec.puzzle;
+        let puzzle = &spec.puzzle;
         let complete = status.state == JobState::Finished && status.exhausted;
         let total = sum(status);
         if let (true, Some(states)) = (complete, &space.states)
@@ -233,7 +235,7 @@ impl BfsReport {
             partial: status.partial.to_string(),
             eccentricity: deepest.filter(|_| complete),
             diameter: deepest.filter(|_| complete && is_proved_transitive(puzzle, status)),
-            antipodes: complete.then(|| antipodes(status, asked)),
+            antipodes: complete.then(|| antipodes(status, puzzle, asked)),
             complete,
             deepest_level: deepest.filter(|_| !complete),
             check: check(status, complete),
@@ -276,7 +278,7 @@ impl BfsReport {
                 0.0
             },
             peak_memory_bytes: peak_memory(status, asked),
-            keep: keep_word(definition.spec.keep),
+            keep: keep_word(spec.keep),
             stored_bytes: stored_bytes(status),
             cached: asked
                 .cached
@@ -307,8 +309,8 @@ fn is_proved_transitive(puzzle: &Puzzle, status: &JobStatus) -> bool {
     puzzle.roots().len() == 1 && space.states.as_ref() == Some(&space.group_order)
 }
 
-fn antipodes(status: &JobStatus, asked: &Asked) -> Antipodes {
-    let generators = status.definition.spec.puzzle.generators();
+fn antipodes(status: &JobStatus, puzzle: &Puzzle, asked: &Asked) -> Antipodes {
+    let generators = puzzle.generators();
     let limit = asked.antipodes.map_or(usize::MAX, |n| n as usize);
     let name = |&g: &u16| {
         generators

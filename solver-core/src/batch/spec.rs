@@ -1,0 +1,82 @@
+//! What the kinds of batch jobs have in common, seen from outside.
+
+use super::ItemPlan;
+use crate::puzzle::Puzzle;
+use serde::{Deserialize, Serialize};
+
+/// All-pairs distances of a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiameterSpec {
+    pub puzzle: Puzzle,
+}
+
+/// The landmark permutations of a family, for a range of sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandmarksSpec {
+    pub family: String,
+}
+
+/// Random walks from the root, as rows of a data set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScramblesSpec {
+    pub puzzle: Puzzle,
+}
+
+/// A batch job as a user asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BatchSpec {
+    Diameter(DiameterSpec),
+    Landmarks(LandmarksSpec),
+    Scrambles(ScramblesSpec),
+}
+
+impl BatchSpec {
+    /// As users name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            BatchSpec::Diameter(_) => "diameter",
+            BatchSpec::Landmarks(_) => "landmarks",
+            BatchSpec::Scrambles(_) => "scrambles",
+        }
+    }
+
+    /// The graph it is about, where it is about one.
+    pub fn puzzle(&self) -> Option<&Puzzle> {
+        match self {
+            BatchSpec::Diameter(spec) => Some(&spec.puzzle),
+            BatchSpec::Landmarks(_) => None,
+            BatchSpec::Scrambles(spec) => Some(&spec.puzzle),
+        }
+    }
+
+    /// The same, to be replaced by a checked one.
+    pub fn puzzle_mut(&mut self) -> Option<&mut Puzzle> {
+        match self {
+            BatchSpec::Diameter(spec) => Some(&mut spec.puzzle),
+            BatchSpec::Landmarks(_) => None,
+            BatchSpec::Scrambles(spec) => Some(&mut spec.puzzle),
+        }
+    }
+
+    /// What it is about, in a few words.
+    pub fn title(&self) -> String {
+        match self {
+            BatchSpec::Diameter(spec) => spec.puzzle.name().into(),
+            BatchSpec::Landmarks(spec) => spec.family.clone(),
+            BatchSpec::Scrambles(spec) => spec.puzzle.name().into(),
+        }
+    }
+
+    /// Do its items make rows, which are kept until they are fetched?
+    pub fn makes_rows(&self) -> bool {
+        matches!(self, BatchSpec::Scrambles(_))
+    }
+
+    /// Its items. May take its time.
+    ///
+    /// # Errors
+    /// A sentence where the question cannot be answered.
+    pub fn plan(&self) -> Result<ItemPlan, String> {
+        Err(format!("{} is not known", self.kind()))
+    }
+}

@@ -1,0 +1,17 @@
+//! Loading a batch job: each kind has its own [`Batch`].
+
+use antipode_solver_core::batch::{Batch, BatchSpec};
+use antipode_solver_core::engine::EngineError;
+use antipode_solver_core::job::JobDefinition;
+
+/// What computes the items of a job.
+///
+/// # Errors
+/// What the kind needs to be told; see [`EngineError`].
+pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
+    match spec {
+        BatchSpec::Diameter(_) | BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(
+            EngineError::Input(format!("this worker has nothing for {}", spec.kind())),
+        ),
+    }
+}
