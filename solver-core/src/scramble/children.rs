@@ -1,5 +1,7 @@
 //! The states one move away, in generator order, and whether they are solved.
 
+use super::vectors::{Job, Shuffled, Vectors};
+use crate::perm::Perm;
 use crate::puzzle::Puzzle;
 
 /// What every move changes, byte by byte.
@@ -10,11 +12,41 @@ pub struct Children {
     /// Per move the states that it takes to a root.
     before: Vec<Vec<Vec<u8>>>,
     roots: Vec<Vec<u8>>,
+    vectors: Vectors,
+    shuffled: Option<Shuffled>,
+}
+
+/// One call of [`Children::states`].
+struct Fill<'a> {
+    shuffled: &'a Shuffled,
+    states: &'a [u8],
+    out: &'a mut [u8],
+}
+
+impl Job for Fill<'_> {
+    #[inline(always)]
+    fn run(self) {
+        self.shuffled.children(self.states, self.out);
+    }
 }
 
 impl Children {
     /// Children of states whose labels take `cell_bytes` bytes.
     pub fn new(puzzle: &Puzzle, cell_bytes: usize) -> Children {
+        Children::with(puzzle, cell_bytes, Vectors::detect())
+    }
+
+    /// The same children by instructions that every processor has.
+    pub fn portable(puzzle: &Puzzle, cell_bytes: usize) -> Children {
+        Children::with(puzzle, cell_bytes, Vectors::none())
+    }
+
+    fn with(puzzle: &Puzzle, cell_bytes: usize, vectors: Vectors) -> Children {
+        let perms: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
+        let shuffled = match cell_bytes {
+            1 => Shuffled::new(&perms, &puzzle.roots()[0], vectors),
+            _ => None,
+        };
         let bytes = |state: &[u16]| -> Vec<u8> {
             let cells = state.iter().map(|l| l.to_le_bytes());
             cells.flat_map(|b| b.into_iter().take(cell_bytes)).collect()
@@ -37,6 +69,8 @@ impl Children {
             moved: moved.collect(),
             before: before.collect(),
             roots: puzzle.roots().iter().map(|r| bytes(r)).collect(),
+            vectors,
+            shuffled,
         }
     }
 
@@ -52,6 +86,14 @@ impl Children {
 
     /// The children of `states`, state by state and move by move, in place of what is in `out`.
     pub fn states(&self, states: &[u8], out: &mut Vec<u8>) {
+        if let Some(shuffled) = &self.shuffled {
+            out.resize(states.len() * self.moved.len(), 0);
+            return self.vectors.run(Fill {
+                shuffled,
+                states,
+                out,
+            });
+        }
         match self.state_bytes {
             ..=16 => self.narrow::<16>(states, out),
             17..=32 => self.narrow::<32>(states, out),

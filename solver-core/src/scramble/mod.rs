@@ -16,6 +16,7 @@
 
 pub mod children;
 mod compose;
+mod compose_narrow;
 pub mod encode;
 pub mod key;
 pub mod philox;
@@ -24,6 +25,7 @@ pub mod rules;
 mod rules_cancel;
 pub mod spec;
 pub mod targets;
+mod vectors;
 pub mod walks;
 
 pub use spec::{Rules, ScrambleError, Shape, WalkSpec};

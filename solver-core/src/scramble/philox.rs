@@ -17,7 +17,7 @@ fn halves(x: u64) -> [u32; 2] {
 }
 
 /// The four words of the counter (`low`, `high` of `stream`, `block`, 0) under the key `seed`, for every lane.
-#[inline(never)]
+#[inline(always)]
 pub fn words(seed: u64, streams: &[u64; LANES], block: u32) -> Words {
     let mut out = [[0; LANES]; 4];
     for lane in 0..LANES {

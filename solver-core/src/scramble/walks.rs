@@ -4,6 +4,7 @@ use super::compose::{Composer, Group};
 use super::philox::{self, LANES};
 use super::rules::Automaton;
 use super::spec::{ScrambleError, Shape, WalkSpec};
+use super::vectors::{Job, Vectors};
 use crate::perm::Perm;
 use crate::puzzle::Puzzle;
 
@@ -17,6 +18,7 @@ pub struct Walks {
     spec: WalkSpec,
     automaton: Automaton,
     composer: Composer,
+    vectors: Vectors,
     degree: usize,
     /// Moves that are drawn for a row, at most.
     stride: usize,
@@ -53,18 +55,69 @@ impl Block {
     }
 }
 
+/// One call of [`Walks::fill`].
+struct Fill<'a> {
+    walks: &'a Walks,
+    first_row: u64,
+    rows: usize,
+    block: &'a mut Block,
+}
+
+impl Job for Fill<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Fill {
+            walks,
+            first_row,
+            rows,
+            block,
+        } = self;
+        walks.draw_lengths(first_row, rows, block);
+        walks.sort_by_length(block);
+        let order = std::mem::take(&mut block.order);
+        for group in order.chunks(LANES) {
+            walks.draw_words(first_row, group, block);
+        }
+        block.order = order;
+    }
+}
+
 impl Walks {
     /// Checks `spec` and makes the tables. Walks start at the first root.
     ///
     /// # Errors
     /// See [`ScrambleError`].
     pub fn new(puzzle: &Puzzle, spec: &WalkSpec) -> Result<Walks, ScrambleError> {
+        Walks::with(puzzle, spec, Vectors::detect())
+    }
+
+    /// The same rows by instructions that every processor has.
+    ///
+    /// # Errors
+    /// See [`ScrambleError`].
+    pub fn portable(puzzle: &Puzzle, spec: &WalkSpec) -> Result<Walks, ScrambleError> {
+        Walks::with(puzzle, spec, Vectors::none())
+    }
+
+    fn with(puzzle: &Puzzle, spec: &WalkSpec, vectors: Vectors) -> Result<Walks, ScrambleError> {
         spec.shape.check()?;
+        let cell_bytes = if puzzle.roots().iter().any(|r| r.iter().any(|&l| l > 255)) {
+            2
+        } else {
+            1
+        };
         let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
         Ok(Walks {
             spec: *spec,
             automaton: Automaton::build(puzzle, spec.rules, spec.shape.max_depth())?,
-            composer: Composer::new(puzzle.degree(), &moves, &puzzle.roots()[0])?,
+            composer: Composer::new(
+                puzzle.degree(),
+                &moves,
+                &puzzle.roots()[0],
+                cell_bytes,
+                vectors,
+            )?,
+            vectors,
             degree: puzzle.degree(),
             stride: spec.shape.max_depth() as usize,
         })
@@ -116,20 +169,20 @@ impl Walks {
 
     /// Fills `block` with the rows `first_row .. first_row + rows`. Rows beyond 2^64 begin again at 0.
     pub fn fill(&self, first_row: u64, rows: usize, block: &mut Block) {
-        self.draw_lengths(first_row, rows, block);
-        self.sort_by_length(block);
         block.stride = self.stride;
         block.extra = self.spec.shape.extra() as usize;
         block.words.resize(rows * self.stride, 0);
         block.states.resize(rows * self.state_bytes(), 0);
-        let order = std::mem::take(&mut block.order);
-        for group in order.chunks(LANES) {
-            self.draw_words(first_row, group, block);
-        }
-        block.order = order;
+        self.vectors.run(Fill {
+            walks: self,
+            first_row,
+            rows,
+            block,
+        });
     }
 
     /// Depths, and the first four draws of every row.
+    #[inline(always)]
     fn draw_lengths(&self, first_row: u64, rows: usize, block: &mut Block) {
         block.depths.clear();
         block.first_draws.clear();
@@ -182,6 +235,7 @@ impl Walks {
 
     /// The words and states of up to [`LANES`] rows, in ascending order of length. Every row gets as many moves as the longest;
     /// those beyond its end are not looked at.
+    #[inline(always)]
     fn draw_words(&self, first_row: u64, group: &[u32], block: &mut Block) {
         let Some(&longest) = group.last() else {
             return;
@@ -216,7 +270,7 @@ impl Walks {
         let group = Group {
             rows: &rows,
             count: group.len(),
-            lengths: &rows.map(|row| block.depths[row]),
+            lengths: &rows.map(|row| block.depths[row] as usize),
             words: &block.words,
             stride: self.stride,
         };
