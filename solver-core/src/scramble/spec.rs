@@ -78,7 +78,7 @@ impl Shape {
     pub fn check(&self) -> Result<(), ScrambleError> {
         let no = |text: String| Err(ScrambleError::Option(text));
         let max = self.max_depth();
-        if max < 1 || max > DEPTH_MAX {
+        if !(1..=DEPTH_MAX).contains(&max) {
             return no(format!(
                 "--max-depth is {max}; it must be between 1 and {DEPTH_MAX}"
             ));

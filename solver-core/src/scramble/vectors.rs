@@ -151,15 +151,15 @@ mod x86 {
         pub(in super::super) fn children(&self, states: &[u8], out: &mut [u8]) {
             let moves = &self.stores[..self.stores.len() - 1];
             let size = self.degree * moves.len();
-            let mut labels = [[0u16; 32]; 2];
+            let mut bytes = [0u8; 64];
             for (state, to) in states
                 .chunks_exact(self.degree)
                 .zip(out.chunks_exact_mut(size))
             {
-                for (i, &label) in state.iter().enumerate() {
-                    labels[i >> 5 & 1][i & 31] = u16::from(label);
-                }
-                let (low, high) = (pulp::cast(labels[0]), pulp::cast(labels[1]));
+                bytes[..self.degree].copy_from_slice(state);
+                let half =
+                    |from: usize| -> Half { std::array::from_fn(|k| u16::from(bytes[from + k])) };
+                let (low, high) = (pulp::cast(half(0)), pulp::cast(half(32)));
                 for (store, to) in moves.iter().zip(to.chunks_exact_mut(self.degree)) {
                     self.store(low, high, store, to);
                 }
