@@ -396,7 +396,9 @@ fn by_definition(puzzle: &Puzzle, spec: &WalkSpec, row: u64) -> (Vec<u8>, u32, V
     for i in 0..depth + spec.shape.extra() {
         let last = word.last().map(|&a| moves[usize::from(a)]);
         let undoes = |a: &usize| {
-            spec.rules == Rules::NoUndo && moves.len() > 1 && last.is_some_and(|p| p.then(moves[*a]).is_identity())
+            spec.rules == Rules::NoUndo
+                && moves.len() > 1
+                && last.is_some_and(|p| p.then(moves[*a]).is_identity())
         };
         let allowed: Vec<usize> = (0..moves.len()).filter(|a| !undoes(a)).collect();
         word.push(allowed[below(draw(u64::from(i) + 1), allowed.len() as u64)] as u16);

@@ -2,6 +2,7 @@
 
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
+pub use crate::scramble::ScramblesSpec;
 use serde::{Deserialize, Serialize};
 
 /// All-pairs distances of a graph.
@@ -14,12 +15,6 @@ pub struct DiameterSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandmarksSpec {
     pub family: String,
-}
-
-/// Random walks from the root, as rows of a data set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScramblesSpec {
-    pub puzzle: Puzzle,
 }
 
 /// A batch job as a user asks for it.
@@ -77,6 +72,9 @@ impl BatchSpec {
     /// # Errors
     /// A sentence where the question cannot be answered.
     pub fn plan(&self) -> Result<ItemPlan, String> {
-        Err(format!("{} is not known", self.kind()))
+        match self {
+            BatchSpec::Scrambles(spec) => spec.plan(),
+            _ => Err(format!("{} is not known", self.kind())),
+        }
     }
 }

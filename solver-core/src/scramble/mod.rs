@@ -5,6 +5,7 @@
 //! - [`philox`]: the counter-based generator of random words.
 //! - [`rules`]: which move may follow which, as an automaton; dead ends are found beforehand.
 //! - [`walks`]: blocks of rows: lengths, words, states.
+//! - [`table`]: columns, formats, parts.
 //! - [`children`], [`encode`], [`key`], [`pieces`], [`targets`]: what is derived from a state.
 //!
 //! # A row
@@ -24,9 +25,11 @@ pub mod pieces;
 pub mod rules;
 mod rules_cancel;
 pub mod spec;
+pub mod table;
 pub mod targets;
 mod vectors;
 pub mod walks;
 
 pub use spec::{Rules, ScrambleError, Shape, WalkSpec};
+pub use table::{Column, Format, ScramblesSpec};
 pub use walks::{Block, Walks};

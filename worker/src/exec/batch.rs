@@ -1,5 +1,6 @@
 //! Loading a batch job: each kind has its own [`Batch`].
 
+use crate::scrambles::Parts;
 use antipode_solver_core::batch::{Batch, BatchSpec};
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::job::JobDefinition;
@@ -10,8 +11,14 @@ use antipode_solver_core::job::JobDefinition;
 /// What the kind needs to be told; see [`EngineError`].
 pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
     match spec {
-        BatchSpec::Diameter(_) | BatchSpec::Landmarks(_) | BatchSpec::Scrambles(_) => Err(
-            EngineError::Input(format!("this worker has nothing for {}", spec.kind())),
-        ),
+        BatchSpec::Scrambles(spec) => {
+            let parts = Parts::new(spec.clone(), None);
+            let parts = parts.map_err(|error| EngineError::Input(error.to_string()))?;
+            Ok(Box::new(parts))
+        }
+        BatchSpec::Diameter(_) | BatchSpec::Landmarks(_) => Err(EngineError::Input(format!(
+            "this worker has nothing for {}",
+            spec.kind()
+        ))),
     }
 }
