@@ -32,6 +32,8 @@ const GIVE_UP_AFTER: u32 = 5;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// Random walks from the root with everything that learning from them needs, as files
+    Scrambles(Box<super::scrambles::run::Args>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +45,7 @@ pub struct Args {
 }
 
 /// How any kind of job is run: where it is stored, and how it is printed.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
     #[command(flatten)]
     pub how: HowArgs,

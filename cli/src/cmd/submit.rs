@@ -9,8 +9,10 @@ use crate::job_args::JobArgs;
 use crate::progress::Progress;
 use crate::render::{json, line};
 use crate::report::{Asked, state_words};
+use crate::scramble_args::ScrambleArgs;
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch::BatchSpec;
 use antipode_solver_core::job::JobSpec;
 use serde::Serialize;
 
@@ -19,6 +21,16 @@ use serde::Serialize;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// Random walks from the root as a data set; `antipode get` fetches its files
+    Scrambles(Box<ScramblesArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ScramblesArgs {
+    #[command(flatten)]
+    scrambles: ScrambleArgs,
+    #[command(flatten)]
+    submit: SubmitArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,6 +79,13 @@ struct SubmittedReport {
 pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let spec = args.job.spec(args.job.puzzle.load()?);
     job(spec.into(), &args.submit, Some(args.job.antipodes), call)
+}
+
+/// `submit scrambles PUZZLE`.
+pub fn scrambles(args: &ScramblesArgs, call: &Call) -> Result<(), Failure> {
+    let spec = args.scrambles.spec(args.scrambles.puzzle.load()?, false)?;
+    spec.plan().map_err(Failure::input)?;
+    job(BatchSpec::Scrambles(spec).into(), &args.submit, None, call)
 }
 
 /// Submits any kind of job.

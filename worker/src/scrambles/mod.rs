@@ -50,6 +50,11 @@ impl Parts {
         &self.spec
     }
 
+    /// The columns of the files.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }
