@@ -3,6 +3,7 @@
 
 use crate::exit::Failure;
 use antipode_columns::parquet_in;
+use antipode_solver_core::puzzle::Puzzle;
 use antipode_solver_core::scramble::{Format, ScramblesSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -216,6 +217,26 @@ fn npy_rows(mut file: File) -> Option<u64> {
 }
 
 impl Manifest {
+    /// Of the puzzle only what rows depend on, and its name: the same from whoever has the question.
+    ///
+    /// # Errors
+    /// None for a checked question.
+    pub fn new(mut spec: ScramblesSpec, about: Value, unique: bool) -> Result<Manifest, Failure> {
+        let puzzle = &spec.puzzle;
+        spec.puzzle = Puzzle::new(
+            puzzle.name().into(),
+            puzzle.generators().to_vec(),
+            puzzle.roots().to_vec(),
+            puzzle.metric(),
+            Vec::new(),
+        )?;
+        Ok(Manifest {
+            about,
+            spec,
+            unique,
+        })
+    }
+
     /// What a folder says of itself.
     ///
     /// # Errors

@@ -64,11 +64,8 @@ pub fn get(args: &Args, call: &Call) -> Result<(), Failure> {
         )));
     }
     let parts = Parts::new(spec.clone(), None).map_err(|e| Failure::input(e.to_string()))?;
-    let manifest = Manifest {
-        about: describe(&spec, parts.loaded()),
-        spec: spec.clone(),
-        unique: false,
-    };
+    let about = describe(&spec, parts.loaded());
+    let manifest = Manifest::new(spec.clone(), about, false)?;
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let mut report = Report {
         kind: "get",

@@ -78,11 +78,8 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }
-    let manifest = Manifest {
-        about: describe(&spec, &loaded),
-        spec: spec.clone(),
-        unique: args.unique,
-    };
+    let about = describe(&spec, &loaded);
+    let manifest = Manifest::new(spec.clone(), about, args.unique)?;
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let labels = match args.scrambles.label {
         None => None,
