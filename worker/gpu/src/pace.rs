@@ -15,10 +15,10 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For items of about so many operations each, at most `most` at once.
-    pub fn new(operations_per_item: u64, most: u64) -> Pace {
+    /// For items of about so many operations each.
+    pub fn new(operations_per_item: u64) -> Pace {
         Pace {
-            items: (FIRST_OPERATIONS / operations_per_item.max(1)).clamp(1, most.max(1)),
+            items: (FIRST_OPERATIONS / operations_per_item.max(1)).max(1),
         }
     }
 
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn slow_devices_get_less_and_quick_ones_more() {
-        let mut pace = Pace::new(1 << 10, u64::MAX);
+        let mut pace = Pace::new(1 << 10);
         assert_eq!(pace.next(u64::MAX), 1 << 14);
         assert_eq!(pace.next(5), 5);
         pace.took(1 << 14, Duration::from_secs(1));
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn there_is_always_one_item() {
-        let mut pace = Pace::new(u64::MAX, 0);
+        let mut pace = Pace::new(u64::MAX);
         assert_eq!(pace.next(9), 1);
         pace.took(1, Duration::from_secs(100));
         assert_eq!(pace.next(9), 1);

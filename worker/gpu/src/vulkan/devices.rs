@@ -88,7 +88,9 @@ impl FromStr for Choice {
             })))
         } else {
             text.parse().map(Choice::Index).map_err(|_| {
-                format!("'{text}' is no device; give its index or UUID (`antipode gpu list`), or auto")
+                format!(
+                    "'{text}' is no device; give its index or UUID (`antipode gpu list`), or auto"
+                )
             })
         }
     }
@@ -136,7 +138,9 @@ fn ask(instance: &Instance, raw: vk::PhysicalDevice, index: u32) -> Found {
     let (memory, families) = unsafe {
         (
             instance.raw.get_physical_device_memory_properties(raw),
-            instance.raw.get_physical_device_queue_family_properties(raw),
+            instance
+                .raw
+                .get_physical_device_queue_family_properties(raw),
         )
     };
     let family = families
@@ -195,7 +199,14 @@ pub(super) fn choose(found: &[Found], choice: Choice) -> Result<&Found, GpuError
     let Some(chosen) = chosen else {
         let all: Vec<String> = found
             .iter()
-            .map(|found| format!("{} ({}, {})", found.info.index, found.info.name, found.info.kind.name()))
+            .map(|found| {
+                format!(
+                    "{} ({}, {})",
+                    found.info.index,
+                    found.info.name,
+                    found.info.kind.name()
+                )
+            })
             .collect();
         let there = match all.is_empty() {
             true => "Vulkan lists none".to_string(),
@@ -231,7 +242,10 @@ mod tests {
             panic!("a UUID");
         };
         assert_eq!(Uuid(uuid).to_string(), text);
-        assert_eq!(text.replace('-', "").to_uppercase().parse(), Ok(Choice::Uuid(uuid)));
+        assert_eq!(
+            text.replace('-', "").to_uppercase().parse(),
+            Ok(Choice::Uuid(uuid))
+        );
         for wrong in ["", "-1", "llvmpipe", "de305d54", "auto "] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }

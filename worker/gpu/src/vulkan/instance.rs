@@ -131,7 +131,8 @@ impl Instance {
             .api_version(vk::API_VERSION_1_1);
         // Barriers are checked too, not only arguments.
         let checks = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
-        let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks);
+        let mut features =
+            vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks);
         let mut messenger = messenger_info(&messages);
         let mut info = vk::InstanceCreateInfo::default()
             .application_info(&application)
@@ -146,9 +147,8 @@ impl Instance {
         let messenger = validation.then(|| {
             let debug = debug_utils::Instance::new(&entry, &raw);
             // SAFETY: the extension is enabled, and the messages outlive the messenger, see `drop`.
-            let made = unsafe {
-                debug.create_debug_utils_messenger(&messenger_info(&messages), None)
-            };
+            let made =
+                unsafe { debug.create_debug_utils_messenger(&messenger_info(&messages), None) };
             made.map(|made| (debug, made))
         });
         let mut instance = Instance {

@@ -15,10 +15,11 @@ mod instance;
 mod pipeline;
 mod run;
 
-pub use buffer::{Buffer, Place};
+pub(crate) use buffer::{Buffer, Place};
 pub use device::{Device, Settings};
 pub use devices::{Choice, DeviceInfo, Kind};
+#[doc(hidden)]
 pub use fault::Fault;
 pub use instance::{Options, Vulkan};
-pub use pipeline::{Pipeline, Shader};
-pub use run::Step;
+pub(crate) use pipeline::{Pipeline, Shader};
+pub(crate) use run::Step;
