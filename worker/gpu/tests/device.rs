@@ -294,7 +294,7 @@ fn time_that_really_runs_out() {
 fn a_wrong_result_is_found() {
     let Some(bench) = Bench::new() else { return };
     let kernels = bench.open(Settings::default());
-    // The first call's third submission after two uploads and a dispatch brings the result back.
+    // Which submission brings a result back is found by trying: only those are spoiled.
     for later in 0..40 {
         kernels.device().plant(later, Fault::Wrong);
         let compared = selftest::run(&kernels, 4).expect("the device answers");

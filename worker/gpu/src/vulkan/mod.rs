@@ -14,6 +14,8 @@ mod fault;
 mod instance;
 mod pipeline;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use buffer::{Buffer, Place};
 pub use device::{Device, Settings};
