@@ -115,9 +115,8 @@ mod tests {
     }
 
     fn both(state: &[u16], target: &[u16]) -> [u32; 2] {
-        [Measure::Manhattan, Measure::Breakpoint].map(|measure| {
-            distances(measure, &one(state), &one(target)).expect("of one puzzle")[0]
-        })
+        [Measure::Manhattan, Measure::Breakpoint]
+            .map(|measure| distances(measure, &one(state), &one(target)).expect("of one puzzle")[0])
     }
 
     #[test]

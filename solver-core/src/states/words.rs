@@ -169,7 +169,9 @@ mod tests {
             let generators = [shift(1), shift(n - 1), reversed.collect()]
                 .map(|images| Perm::from_images(&images).expect("a permutation"));
             let word = row["word"].as_str().expect("a word").split(' ');
-            let word: Vec<u16> = word.map(|l| l.parse::<u16>().expect("1, 2, 3") - 1).collect();
+            let word: Vec<u16> = word
+                .map(|l| l.parse::<u16>().expect("1, 2, 3") - 1)
+                .collect();
             let product = compose(n, &generators, &[word]).expect("a word");
             let images = row["perm_1based"].as_array().expect("a list").iter();
             let images: Vec<u16> = images
@@ -210,7 +212,9 @@ mod tests {
     #[test]
     fn orders_beyond_64_bits() {
         // Cycles of the first sixteen primes: 381 points.
-        let primes = [2u16, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53];
+        let primes = [
+            2u16, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53,
+        ];
         let mut images = Vec::new();
         for prime in primes {
             let first = images.len() as u16;

@@ -20,6 +20,9 @@ pub enum GpuError {
     /// A dispatch did not end. What it uses is left to it until the process ends.
     #[error("{device}: a dispatch did not end within {seconds} s; the device counts as hung")]
     Hang { device: String, seconds: u64 },
+    /// A result that the processor does not confirm. The device is not asked again.
+    #[error("{device}: a wrong result: {what}; the device is not used any more")]
+    Wrong { device: String, what: String },
     /// Any other answer of the driver that is no success.
     #[error("{device}: {what} failed: {code}")]
     Driver {

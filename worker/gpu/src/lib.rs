@@ -22,6 +22,7 @@ mod kernels;
 mod pace;
 mod sample;
 pub mod selftest;
+mod verified;
 mod vulkan;
 
 pub use error::GpuError;

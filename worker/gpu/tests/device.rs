@@ -314,6 +314,25 @@ fn a_wrong_result_is_found() {
 }
 
 #[test]
+fn a_device_that_was_wrong_is_not_asked_again() {
+    let Some(bench) = Bench::new() else { return };
+    let kernels = bench.open(Settings::default());
+    let states = States::of(3, vec![2, 0, 1, 0, 1, 2]).expect("rows");
+    let right = distances::distances(Measure::Manhattan, &states, &states);
+    let ask = || kernels.verified_distances(Measure::Manhattan, &states, &states);
+    assert_eq!(ask().ok(), right.ok());
+    // Two uploads, one dispatch, and the copy back, which is spoiled.
+    kernels.device().plant(3, Fault::Wrong);
+    for _ in 0..2 {
+        let error = ask().expect_err("one bit is wrong");
+        assert!(matches!(error, GpuError::Wrong { .. }), "{error}");
+    }
+    assert!(kernels.cycles(&states).is_err());
+    drop(kernels);
+    bench.is_clean();
+}
+
+#[test]
 fn without_a_loader_it_is_said_what_is_missing() {
     let error = Vulkan::load(&Options {
         library: Some("/nowhere/libvulkan.so.1".into()),

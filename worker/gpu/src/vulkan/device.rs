@@ -149,6 +149,16 @@ impl Device {
         Duration::from_nanos(self.shared.longest_nanos.load(Relaxed))
     }
 
+    /// The device was wrong: it answers nothing more.
+    pub(crate) fn quarantine(&self, what: String) -> GpuError {
+        let error = GpuError::Wrong {
+            device: self.shared.info.name.clone(),
+            what,
+        };
+        let mut broken = lock(&self.shared.broken);
+        broken.why.get_or_insert(error).clone()
+    }
+
     /// Plants a fault for the submission after `later` more.
     #[doc(hidden)]
     pub fn plant(&self, later: u32, fault: Fault) {
