@@ -116,7 +116,10 @@ fn only_one_room_knows_vulkan() {
             through_it || !needed.contains("ash"),
             "{package} must not need ash"
         );
-        assert!(!needed.contains("naga"), "{package}: shaders are compiled while building");
+        assert!(
+            !needed.contains("naga"),
+            "{package}: shaders are compiled while building"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use antipode_gpu::{Choice, Fault, GpuError, Kernels, Options, Settings, Vulkan};
+use std::sync::Arc;
 
 /// Which graphics processor.
 #[derive(Debug, Clone, clap::Args)]
@@ -13,7 +14,7 @@ pub struct GpuArgs {
 
 impl GpuArgs {
     /// The kernels of the device that is asked for: none where none is, or where `auto` finds none, which is said.
-    pub fn open(&self) -> Result<Option<Kernels>, Failure> {
+    pub fn open(&self) -> Result<Option<Arc<Kernels>>, Failure> {
         let Some(choice) = self.gpu else {
             return Ok(None);
         };
@@ -29,7 +30,7 @@ impl GpuArgs {
 }
 
 /// Vulkan and the kernels of a device, with the validation layer if that is asked for.
-pub fn open(choice: Choice, validation: bool) -> Result<(Vulkan, Kernels), GpuError> {
+pub fn open(choice: Choice, validation: bool) -> Result<(Vulkan, Arc<Kernels>), GpuError> {
     let vulkan = Vulkan::load(&Options {
         validation,
         ..Options::default()

@@ -4,8 +4,20 @@ use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match compile_all() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // As text: it shows the line of the shader.
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compile_all() -> Result<(), Box<dyn Error>> {
     let folder = Path::new("src/kernels");
     println!("cargo::rerun-if-changed={}", folder.display());
     let out = PathBuf::from(std::env::var("OUT_DIR")?);

@@ -14,6 +14,7 @@ use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::{States, StatesError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Manhattan or breakpoint distance of states to targets, by labels alone (`query` gives distances in the graph)
@@ -141,7 +142,7 @@ pub fn distance(args: &Args, call: &Call) -> Result<(), Failure> {
 
 /// What computes: a graphics processor until it fails, and the CPU then.
 struct Engine {
-    device: Option<Kernels>,
+    device: Option<Arc<Kernels>>,
 }
 
 impl Engine {

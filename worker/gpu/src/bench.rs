@@ -3,9 +3,15 @@
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::Sample;
+use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
+use antipode_solver_core::scramble::{Block, Walks};
+use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::words;
+use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// One measurement.
@@ -30,16 +36,16 @@ const POSITIONS: usize = 48;
 ///
 /// # Errors
 /// Those of the device.
-pub fn run(kernels: &Kernels) -> Result<Vec<Row>, GpuError> {
+pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
     let mut sample = Sample::new(1);
     let generators = sample.generators(POSITIONS, 18);
     let letters = sample.words(generators.len(), 20_000, 60);
     let products = words::compose(POSITIONS, &generators, &letters)?;
-    let mut few = antipode_solver_core::states::States::new(POSITIONS)?;
+    let mut few = States::new(POSITIONS)?;
     for at in 0..20 {
         few.push(products.row(at))?;
     }
-    let mut targets = antipode_solver_core::states::States::new(POSITIONS)?;
+    let mut targets = States::new(POSITIONS)?;
     for at in 0..200 {
         targets.push(products.row(at))?;
     }
@@ -80,11 +86,54 @@ pub fn run(kernels: &Kernels) -> Result<Vec<Row>, GpuError> {
             || Ok(drop(distances::distances(measure, &products, &targets)?)),
         )?);
     }
+    rows.push(scrambles(kernels)?);
     Ok(rows)
 }
 
+/// Rows of scrambles of the 3x3x3, as `run scrambles` draws them; the processor draws blocks in all its threads.
+fn scrambles(kernels: &Arc<Kernels>) -> Result<Row, GpuError> {
+    const ROWS: usize = 200_000;
+    let shape = Shape::Walk {
+        min_depth: 1,
+        max_depth: 30,
+    };
+    let spec = WalkSpec {
+        seed: 1,
+        shape,
+        rules: Rules::NoUndo,
+    };
+    let drawn = puzzle::resolve("cube:3", &PuzzleOptions::default())
+        .map_err(|error| error.to_string())
+        .and_then(|puzzle| {
+            let walks = Walks::new(&puzzle, &spec).map_err(|error| error.to_string())?;
+            Ok((puzzle, walks))
+        });
+    let (puzzle, walks) = drawn.map_err(|error| GpuError::Misuse {
+        device: kernels.device().info().name.clone(),
+        rule: error,
+    })?;
+    let device = kernels.walks(&puzzle, &walks)?;
+    let blocks = ROWS / walks.block_rows();
+    row(
+        kernels,
+        "walks",
+        format!("{ROWS} scrambles of cube:3, 1 to 30 moves"),
+        ROWS as u64,
+        || Ok(drop(device.draw(0, ROWS)?)),
+        || {
+            (0..blocks)
+                .into_par_iter()
+                .for_each_init(Block::default, |block, k| {
+                    let rows = walks.block_rows();
+                    walks.fill((k * rows) as u64, rows, block);
+                });
+            Ok(())
+        },
+    )
+}
+
 fn row(
-    kernels: &Kernels,
+    kernels: &Arc<Kernels>,
     kernel: &'static str,
     size: String,
     results: u64,

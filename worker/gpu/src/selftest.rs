@@ -3,9 +3,13 @@
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::Sample;
+use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
+use antipode_solver_core::scramble::{Block, Walks};
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::{States, words};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What was compared of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -76,9 +80,17 @@ const SIZES: [[usize; 3]; 9] = [
 ///
 /// # Errors
 /// Those of the device; a wrong value is none, it is reported.
-pub fn run(kernels: &Kernels, seed: u64) -> Result<Vec<Compared>, GpuError> {
-    let mut out = ["compose", "apply", "cycles", "manhattan", "breakpoint"].map(Compared::new);
-    let [compose, apply, cycles, manhattan, breakpoint] = &mut out;
+pub fn run(kernels: &Arc<Kernels>, seed: u64) -> Result<Vec<Compared>, GpuError> {
+    let mut out = [
+        "compose",
+        "apply",
+        "cycles",
+        "manhattan",
+        "breakpoint",
+        "walks",
+    ]
+    .map(Compared::new);
+    let [compose, apply, cycles, manhattan, breakpoint, walks] = &mut out;
     for (call, [degree, count, others]) in SIZES.into_iter().enumerate() {
         let mut sample = Sample::new(seed.wrapping_add(call as u64));
         let what = format!("{degree} positions, {count} by {others}");
@@ -122,13 +134,62 @@ pub fn run(kernels: &Kernels, seed: u64) -> Result<Vec<Compared>, GpuError> {
             &words::cycles(&products)?,
         );
     }
+    for spec in ["pocket", "cube:3", "lrx:301"] {
+        compare_walks(walks, kernels, spec, seed)?;
+    }
     Ok(out.to_vec())
+}
+
+/// Rows of all shapes: states, depths and moves.
+fn compare_walks(
+    compared: &mut Compared,
+    kernels: &Arc<Kernels>,
+    spec: &str,
+    seed: u64,
+) -> Result<(), GpuError> {
+    let shapes = [
+        Shape::Walk {
+            min_depth: 0,
+            max_depth: 25,
+        },
+        Shape::Trajectory {
+            min_depth: 1,
+            max_depth: 13,
+        },
+        Shape::Pivot {
+            k_min: 1,
+            max_depth: 30,
+        },
+    ];
+    let Ok(puzzle) = puzzle::resolve(spec, &PuzzleOptions::default()) else {
+        return Ok(());
+    };
+    for shape in shapes {
+        let rules = Rules::NoUndo;
+        let Ok(walks) = Walks::new(&puzzle, &WalkSpec { seed, shape, rules }) else {
+            continue;
+        };
+        // The counter passes 32 bits on the way.
+        let (first, rows) = ((1 << 32) - 200, 777);
+        let drawn = kernels.walks(&puzzle, &walks)?.draw(first, rows)?;
+        let mut right = Block::default();
+        walks.fill(first, rows, &mut right);
+        let what = format!("{spec}, {shape:?}");
+        compared.compare(&what, &drawn.states, &right.states);
+        compared.compare(&what, &drawn.depths, &right.depths);
+        for row in 0..rows {
+            let words = &drawn.words[row * walks.stride()..];
+            let length = right.depths[row] as usize;
+            compared.compare(&what, &words[..length], right.word(row));
+        }
+    }
+    Ok(())
 }
 
 fn compare_distances(
     compared: &mut Compared,
     what: &str,
-    kernels: &Kernels,
+    kernels: &Arc<Kernels>,
     measure: Measure,
     states: &States,
     targets: &States,

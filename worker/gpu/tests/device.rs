@@ -1,84 +1,19 @@
-//! Kernels on a real driver, with the validation layer listening: whatever it says fails the test. Where there is no
-//! Vulkan the tests say so; in CI (`CI=true`) that is a failure.
+//! Devices and kernels on a real driver: every value compared, batches cut, faults, choices.
 
-use antipode_gpu::{
-    Choice, DeviceInfo, Fault, GpuError, Kernels, Kind, Options, Settings, Vulkan, selftest,
-};
+mod common;
+
+use antipode_gpu::{Choice, Fault, GpuError, Kernels, Kind, Options, Settings, Vulkan, selftest};
 use antipode_solver_core::Perm;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::{States, StatesError, words};
+use common::Bench;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Vulkan and the device to test on: software if there is one, because everybody can have that.
-struct Bench {
-    vulkan: Vulkan,
-    choice: Choice,
-    validated: bool,
-}
-
-impl Bench {
-    /// None where there is no Vulkan, which is said.
-    fn new() -> Option<Bench> {
-        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-        let load = |validation| {
-            Vulkan::load(&Options {
-                validation,
-                ..Options::default()
-            })
-        };
-        let (vulkan, validated) = match load(true) {
-            Ok(vulkan) => (vulkan, true),
-            Err(error) => {
-                assert!(
-                    !in_ci,
-                    "in CI Vulkan must be there with its validation layer: {error}"
-                );
-                eprintln!("not validated: {error}");
-                match load(false) {
-                    Ok(vulkan) => (vulkan, false),
-                    Err(error) => {
-                        eprintln!("NOT TESTED: {error}");
-                        return None;
-                    }
-                }
-            }
-        };
-        let usable = |info: &&DeviceInfo| info.unusable.is_none();
-        let is_software = |info: &&DeviceInfo| info.kind == Kind::Software;
-        let first = vulkan.devices().find(usable).map(|info| info.index);
-        let software = vulkan.devices().filter(usable).find(is_software);
-        let software = software.map(|info| info.index);
-        let Some(index) = software.or(first) else {
-            assert!(!in_ci, "in CI there must be a device");
-            eprintln!("NOT TESTED: Vulkan lists no device");
-            return None;
-        };
-        Some(Bench {
-            choice: Choice::Index(index),
-            validated,
-            vulkan,
-        })
-    }
-
-    fn open(&self, settings: Settings) -> Kernels {
-        let device = self.vulkan.open(self.choice, settings).expect("it opens");
-        Kernels::new(device).expect("the kernels compile")
-    }
-
-    /// The validation layer has nothing to say.
-    #[track_caller]
-    fn is_clean(&self) {
-        assert_eq!(self.vulkan.messages(), [""; 0]);
-        if !self.validated {
-            eprintln!("not validated");
-        }
-    }
-}
-
 #[track_caller]
-fn all_right(kernels: &Kernels, seed: u64) {
+fn all_right(kernels: &Arc<Kernels>, seed: u64) {
     let compared = selftest::run(kernels, seed).expect("the device answers");
-    assert_eq!(compared.len(), 5);
+    assert_eq!(compared.len(), 6);
     for kernel in compared {
         assert!(kernel.values > 1000, "{kernel:?}");
         assert_eq!(kernel.wrong, 0, "{kernel:?}");

@@ -4,11 +4,15 @@
 mod cycles;
 mod distances;
 mod rows;
+mod walks;
 mod words;
+
+pub use walks::DeviceWalks;
 
 use crate::error::GpuError;
 use crate::pace::Pace;
 use crate::vulkan::{Buffer, Device, Pipeline, Place, Shader, Step};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Threads of a workgroup, in all shaders.
@@ -22,6 +26,8 @@ pub struct Kernels {
     cycles: Pipeline,
     manhattan: Pipeline,
     breakpoint: Pipeline,
+    draw: Pipeline,
+    walk: Pipeline,
 }
 
 /// A shader that the build has compiled.
@@ -42,15 +48,17 @@ impl Kernels {
     ///
     /// # Errors
     /// What the driver says.
-    pub fn new(device: Device) -> Result<Kernels, GpuError> {
-        Ok(Kernels {
+    pub fn new(device: Device) -> Result<Arc<Kernels>, GpuError> {
+        Ok(Arc::new(Kernels {
             compose: device.pipeline(shader!("compose", c"main", 4, 5))?,
             gather: device.pipeline(shader!("gather", c"main", 3, 5))?,
             cycles: device.pipeline(shader!("cycles", c"main", 2, 4))?,
             manhattan: device.pipeline(shader!("distances", c"manhattan", 3, 6))?,
             breakpoint: device.pipeline(shader!("distances", c"breakpoint", 3, 6))?,
+            draw: device.pipeline(shader!("draw", c"main", 3, 15))?,
+            walk: device.pipeline(shader!("walk", c"main", 5, 6))?,
             device,
-        })
+        }))
     }
 
     /// The device they run on.

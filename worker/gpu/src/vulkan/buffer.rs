@@ -29,6 +29,10 @@ pub(crate) struct Buffer {
     map: Option<NonNull<u32>>,
 }
 
+// SAFETY: Vulkan's handles may be used by any thread; the mapping is memory that only this object's methods touch, and since it
+// is not `Sync`, those of one thread at a time. A submission that uses it is over when `Device::run` returns.
+unsafe impl Send for Buffer {}
+
 impl Device {
     /// A new buffer of `words` words, whose content is anything.
     ///
