@@ -237,6 +237,72 @@ fn a_matrix_from_files_and_words() {
 }
 
 #[test]
+fn scrambles_are_the_same_files() {
+    let user = User::new();
+    let Some(index) = device(&user) else { return };
+    let files = |folder: &str| {
+        let entries = std::fs::read_dir(user.path(folder)).expect("the folder is there");
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|e| e == "parquet"))
+            .map(|path| std::fs::read(path).expect("a file is read"))
+            .collect();
+        files.sort();
+        files
+    };
+    let question = "run scrambles cube:3 --rows 30011 --part-rows 8000 --seed 11 --columns state,depth,word,solution,key --json";
+    let report = user.json(&format!("{question} --out cpu"));
+    fits("scrambles", &report);
+    assert_eq!(report["engine"], "cpu");
+    let right = files("cpu");
+    assert_eq!(right.len(), 4);
+    let report = user.json(&format!("{question} --out gpu --gpu {index}"));
+    fits("scrambles", &report);
+    assert!(
+        report["engine"]
+            .as_str()
+            .is_some_and(|e| e.starts_with("vulkan, "))
+    );
+    assert!(files("gpu") == right, "the files differ");
+    for (k, fault) in ["lost,6", "memory,9", "hang,4", "wrong,5"]
+        .iter()
+        .enumerate()
+    {
+        let line = format!("{question} --out broken{k} --gpu {index}");
+        let mut command = user.command(line.split_whitespace());
+        command.env("ANTIPODE_TEST_GPU", fault);
+        let output = common::Process::of(command).finish();
+        let report = output.json();
+        assert!(
+            output.stderr.contains("going on with the CPU"),
+            "{fault}: {output:?}"
+        );
+        assert!(
+            report["engine"]
+                .as_str()
+                .is_some_and(|e| e.starts_with("cpu, after ")),
+            "{report}"
+        );
+        assert!(
+            files(&format!("broken{k}")) == right,
+            "{fault}: the files differ"
+        );
+    }
+    let pivot = "run scrambles pocket --rows 5003 --pivot --columns state,depth,word,next_move --format jsonl";
+    for (folder, gpu) in [
+        ("pivot-cpu", String::new()),
+        ("pivot-gpu", format!(" --gpu {index}")),
+    ] {
+        user.json(&format!("{pivot} --out {folder}{gpu} --json"));
+    }
+    let rows = |folder: &str| {
+        std::fs::read(user.path(folder).join("scrambles-000000000000.jsonl"))
+            .expect("the part is there")
+    };
+    assert!(rows("pivot-cpu") == rows("pivot-gpu"));
+}
+
+#[test]
 fn questions_that_mean_nothing() {
     let user = User::new();
     user.file("wrong.txt", "0 1 2 3 4\n0 1 2\n");

@@ -66,6 +66,18 @@ pub struct Drawn {
     pub words: Vec<u16>,
 }
 
+impl Drawn {
+    /// Some of the rows, which are those of `walks`.
+    pub fn rows(&self, walks: &Walks, rows: std::ops::Range<usize>) -> Drawn {
+        let of = |each: usize| rows.start * each..rows.end * each;
+        Drawn {
+            depths: self.depths[rows.clone()].to_vec(),
+            states: self.states[of(walks.state_bytes())].to_vec(),
+            words: self.words[of(walks.stride())].to_vec(),
+        }
+    }
+}
+
 /// One call of [`Walks::fill`].
 struct Fill<'a> {
     walks: &'a Walks,
@@ -164,11 +176,11 @@ impl Walks {
         self.stride
     }
 
-    /// Takes over rows that were drawn elsewhere.
+    /// Checks the sizes of rows that were drawn elsewhere.
     ///
     /// # Errors
     /// Where depths, states and words are not of as many rows, or a row is longer than walks are.
-    pub fn adopt(&self, drawn: Drawn, block: &mut Block) -> Result<(), ScrambleError> {
+    pub fn check(&self, drawn: &Drawn) -> Result<(), ScrambleError> {
         let rows = drawn.depths.len();
         let extra = self.spec.shape.extra() as usize;
         let longest = drawn.depths.iter().copied().max().unwrap_or(0) as usize;
@@ -186,8 +198,17 @@ impl Walks {
                 self.stride - extra
             )));
         }
+        Ok(())
+    }
+
+    /// Takes over rows that were drawn elsewhere.
+    ///
+    /// # Errors
+    /// See [`Walks::check`].
+    pub fn adopt(&self, drawn: Drawn, block: &mut Block) -> Result<(), ScrambleError> {
+        self.check(&drawn)?;
         block.stride = self.stride;
-        block.extra = extra;
+        block.extra = self.spec.shape.extra() as usize;
         block.depths = drawn.depths;
         block.states = drawn.states;
         block.words = drawn.words;

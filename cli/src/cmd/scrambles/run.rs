@@ -3,16 +3,18 @@
 
 use super::super::run::RunArgs;
 use super::super::{Call, block_on};
+use super::device::Device;
 use super::label;
 use super::unique::{self, Dropped};
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
+use crate::gpu_args::GpuArgs;
 use crate::render::{grouped, json, line, short, span};
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
-use antipode_worker::scrambles::{Labels, PartError, Parts, describe};
+use antipode_worker::scrambles::{Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::io::{BufWriter, IsTerminal};
@@ -37,6 +39,9 @@ pub struct Args {
     /// Leave out rows whose state an earlier row has, and say how many; adds a column with the row's number
     #[arg(long)]
     unique: bool,
+
+    #[command(flatten)]
+    gpu: GpuArgs,
 
     #[command(flatten)]
     run: RunArgs,
@@ -67,6 +72,8 @@ struct Report {
     bytes: u64,
     seconds: f64,
     rows_per_second: f64,
+    /// What drew the rows.
+    engine: String,
 }
 
 /// `run scrambles PUZZLE --out DIR`.
@@ -75,6 +82,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let puzzle = args.scrambles.puzzle.load()?;
     let spec = args.scrambles.spec(puzzle, args.unique)?;
     let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
+    let kernels = args.gpu.open()?;
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }
@@ -88,9 +96,17 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
             Some(Arc::new(exact) as Arc<dyn Labels>)
         }
     };
-    let parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
+    let device = match kernels {
+        None => None,
+        Some(kernels) => Device::or_cpu(&kernels, &spec, loaded.walks)?.map(Arc::new),
+    };
+    let mut parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
+    if let Some(device) = &device {
+        parts = parts.with_draws(Arc::clone(device) as Arc<dyn Draws>);
+    }
     let work = Arc::new(Work {
         parts,
+        device,
         dataset,
         unique: args.unique,
         memory_bytes: args.run.how.compute.memory_bytes(),
@@ -113,6 +129,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
 /// What the threads share.
 struct Work {
     parts: Parts,
+    device: Option<Arc<Device>>,
     dataset: Dataset,
     unique: bool,
     memory_bytes: u64,
@@ -280,6 +297,10 @@ fn report(
         bytes: bytes.map(|about| about.len()).sum(),
         seconds,
         rows_per_second: spec.rows as f64 / seconds.max(1e-9),
+        engine: work
+            .device
+            .as_ref()
+            .map_or("cpu".into(), |device| device.engine()),
     };
     if as_json {
         return json::print_signed(&report, &call.command);
@@ -315,6 +336,9 @@ fn report(
             crate::memory::show(report.bytes)
         ),
     )?;
+    if work.device.is_some() {
+        say("engine", report.engine)?;
+    }
     say(
         "time",
         format!(

@@ -211,10 +211,11 @@ impl Shared {
         !lock(&self.broken).is_at_work
     }
 
-    /// The fault planted for this submission.
-    pub fn fault(&self) -> Option<Fault> {
+    /// The fault planted for this submission. Wrong bits wait for one that brings something back.
+    pub fn fault(&self, brings_back: bool) -> Option<Fault> {
         let mut planted = lock(&self.fault);
         match *planted {
+            Some((0, Fault::Wrong)) if !brings_back => None,
             Some((0, fault)) => {
                 *planted = None;
                 Some(fault)

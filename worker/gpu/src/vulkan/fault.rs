@@ -10,6 +10,6 @@ pub enum Fault {
     OutOfMemory,
     /// The time runs out.
     Hang,
-    /// One bit of what comes back is wrong.
+    /// One bit of what comes back is wrong, at this submission or the next that brings something back.
     Wrong,
 }

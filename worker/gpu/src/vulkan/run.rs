@@ -37,7 +37,9 @@ impl Device {
         }
         let queue = shared.queue();
         let sets = Sets::new(shared, steps)?;
-        let fault = shared.fault();
+        let brings_back =
+            |step: &Step<'_>| matches!(step, Step::Copy { to, .. } if to.place == Place::Download);
+        let fault = shared.fault(steps.iter().any(brings_back));
         let failed = |code| shared.failed("recording commands", code);
         // SAFETY: the last submission was waited for, so the pool's command buffer is not in use; the queue is locked.
         unsafe {
