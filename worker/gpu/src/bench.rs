@@ -56,24 +56,24 @@ pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
             "compose",
             format!("20,000 words of up to 60 letters, {of}"),
             20_000,
-            || Ok(drop(kernels.compose(POSITIONS, &generators, &letters)?)),
-            || Ok(drop(words::compose(POSITIONS, &generators, &letters)?)),
+            || kernels.compose(POSITIONS, &generators, &letters).map(drop),
+            || Ok(words::compose(POSITIONS, &generators, &letters).map(drop)?),
         )?,
         row(
             kernels,
             "apply",
             format!("20 words to 20,000 states, {of}"),
             400_000,
-            || Ok(drop(kernels.apply(&few, &products)?)),
-            || Ok(drop(words::apply(&few, &products)?)),
+            || kernels.apply(&few, &products).map(drop),
+            || Ok(words::apply(&few, &products).map(drop)?),
         )?,
         row(
             kernels,
             "cycles",
             format!("20,000 permutations, {of}"),
             20_000,
-            || Ok(drop(kernels.cycles(&products)?)),
-            || Ok(drop(words::cycles(&products)?)),
+            || kernels.cycles(&products).map(drop),
+            || Ok(words::cycles(&products).map(drop)?),
         )?,
     ];
     for measure in [Measure::Manhattan, Measure::Breakpoint] {
@@ -82,8 +82,8 @@ pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
             measure.name(),
             format!("20,000 states by 200 targets, {of}"),
             4_000_000,
-            || Ok(drop(kernels.distances(measure, &products, &targets)?)),
-            || Ok(drop(distances::distances(measure, &products, &targets)?)),
+            || kernels.distances(measure, &products, &targets).map(drop),
+            || Ok(distances::distances(measure, &products, &targets).map(drop)?),
         )?);
     }
     rows.push(scrambles(kernels)?);
@@ -119,7 +119,7 @@ fn scrambles(kernels: &Arc<Kernels>) -> Result<Row, GpuError> {
         "walks",
         format!("{ROWS} scrambles of cube:3, 1 to 30 moves"),
         ROWS as u64,
-        || Ok(drop(device.draw(0, ROWS)?)),
+        || device.draw(0, ROWS).map(drop),
         || {
             (0..blocks)
                 .into_par_iter()
