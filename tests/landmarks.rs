@@ -255,7 +255,7 @@ fn bad_input_is_refused() {
     for (flags, parts) in [
         ("topspin --k 4 --n 5..8", vec!["n = 5", "from n = 6 on"]),
         ("topspin --k 4 --n 9..6", vec!["9..6", "backwards"]),
-        ("topspin --k 4 --n 6..26", vec!["26", "up to n = 25"]),
+        ("topspin --k 4 --n 6..26", vec!["26", "up to n = 24"]),
         ("topspin --k 4 --n six", vec!["six", "6..13"]),
         ("topspin --k 4 --n -6..8", vec!["-6..8"]),
         ("topspin --k 4", vec!["--n"]),

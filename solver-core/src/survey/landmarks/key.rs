@@ -1,11 +1,11 @@
-//! Permutations packed into one number: 16 points of 4 bits in 64, or 25 points of 5 bits in 128.
+//! Permutations packed into one number: 16 points of 4 bits in 64, or 24 points of 5 bits in 128.
 
 use crate::group::rng::mix;
 use crate::perm::Perm;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
-/// No search packs more points than this.
-pub const MAX_POINTS: usize = 25;
+/// No search packs more points than this: 25 would fill 128 bits with an odd field left over, which mirror images need.
+pub const MAX_POINTS: usize = 24;
 
 /// A packed permutation: the label of position `i` in the bits from `BITS * i` on.
 pub(super) trait Key:
