@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::render::table::LevelTable;
 use crate::render::{json, landmarks, line, summary};
 use crate::report::batch::BatchReport;
+use crate::report::diameter::{DiameterReport, Findings};
 use crate::report::landmarks::LandmarksReport;
 use crate::report::{Asked, BfsReport};
 use antipode_proto::status::{JobState, JobStatus};
@@ -30,6 +31,10 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
                 return json::print(&report);
             }
             summary::print(&report)
+        }
+        JobSpec::Batch(BatchSpec::Diameter(spec)) if status.state == JobState::Finished => {
+            let findings = Findings::of_records(status, spec.max_pairs as usize)?;
+            DiameterReport::new(status, &spec.puzzle, findings, asked).print(as_json)
         }
         JobSpec::Batch(BatchSpec::Landmarks(_)) if status.state == JobState::Finished => {
             let report = LandmarksReport::new(status, asked)?;

@@ -18,7 +18,7 @@ impl RunFolder {
         let (question, title) = match spec {
             JobSpec::Bfs(bfs) => (bfs_question(bfs), spec.title()),
             JobSpec::Batch(batch) => (
-                codec::encode(kind::FINGERPRINT, batch),
+                codec::encode(kind::FINGERPRINT, &batch.question()),
                 format!("{} {}", spec.kind(), spec.title()),
             ),
         };

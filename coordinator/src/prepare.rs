@@ -70,7 +70,7 @@ fn engine_error(error: EngineError) -> ClientError {
 }
 
 /// Hash over all that the counts depend on: generators, roots, depth and the index. Not the
-/// puzzle's name, not how much is listed or kept. Of a batch job over all of its specification.
+/// puzzle's name, not how much is listed or kept. Of a batch job over its question.
 fn fingerprint(spec: &JobSpec, space: &SpaceDef) -> String {
     let question = match spec {
         JobSpec::Bfs(spec) => {
@@ -84,7 +84,9 @@ fn fingerprint(spec: &JobSpec, space: &SpaceDef) -> String {
             let index = (&space.kind, space.shards, &space.sources, &space.body);
             codec::encode(kind::FINGERPRINT, &(question, index))
         }
-        JobSpec::Batch(batch) => codec::encode(kind::FINGERPRINT, &(batch, &space.shard_states)),
+        JobSpec::Batch(batch) => {
+            codec::encode(kind::FINGERPRINT, &(batch.question(), &space.shard_states))
+        }
     };
     blake3::hash(&question).to_hex().to_string()
 }

@@ -147,7 +147,7 @@ pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
             running: w
                 .leases()
                 .values()
-                .map(|&(job, key)| task_name(job, key))
+                .map(|&(job, key)| task_name(state, job, key))
                 .collect(),
             tasks_done: w.tasks_done(),
             last_seen: w.last_seen(),
@@ -158,8 +158,12 @@ pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
 }
 
 /// A task as users see it: job, stage, shard.
-fn task_name(job: JobId, key: TaskKey) -> String {
+fn task_name(state: &Coordinator, job: JobId, key: TaskKey) -> String {
+    let graph = state.jobs().get(&job).map(|job| job.bfs().graph());
     match key {
+        TaskKey::Expand { shard, .. } if graph.is_some_and(|graph| graph.is_batch()) => {
+            format!("{job}/item/{shard}")
+        }
         TaskKey::Expand { level, shard } => format!("{job}/{level}/{shard}"),
         TaskKey::Smallest { shard } => format!("{job}/smallest/{shard}"),
         TaskKey::Words => format!("{job}/words"),

@@ -309,7 +309,8 @@ async fn a_worker_of_another_cluster_or_protocol_is_refused_by_name() {
     worker.protocol = 77;
     let reason = worker.converse(coordinator.attach()).await.unwrap();
     assert!(
-        reason.contains("protocol 77") && reason.contains("speaks 2"),
+        reason.contains("protocol 77")
+            && reason.contains(&format!("speaks {}", antipode_proto::PROTOCOL_VERSION)),
         "{reason}"
     );
 

@@ -3,6 +3,7 @@
 mod support;
 
 use antipode_coordinator::Coordinator;
+use antipode_proto::PROTOCOL_VERSION;
 use antipode_proto::client::{Client, ClientError};
 use antipode_proto::convert::{PROTOCOL_KEY, client_error};
 use antipode_proto::ids::JobId;
@@ -129,12 +130,21 @@ async fn another_protocol_version_is_refused_and_both_are_named() {
     request.metadata_mut().insert(PROTOCOL_KEY, 99u32.into());
     let status = calls.jobs(request).await.unwrap_err();
     assert!(
-        status.message().contains("protocol 99") && status.message().contains("speaks 2"),
+        status.message().contains("protocol 99")
+            && status
+                .message()
+                .contains(&format!("speaks {PROTOCOL_VERSION}")),
         "{status}"
     );
     let error = client_error(status, &address, PATIENCE);
     assert!(
-        matches!(error, ClientError::Version { theirs: 2, .. }),
+        matches!(
+            error,
+            ClientError::Version {
+                theirs: PROTOCOL_VERSION,
+                ..
+            }
+        ),
         "{error:?}"
     );
 

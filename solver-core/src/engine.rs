@@ -159,6 +159,19 @@ impl Engine {
         distance::query_levels(self.inner.as_ref(), kept, last, questions)
     }
 
+    /// Of a set of states, by shard, how many have their inverse in it. `None` where states are not group
+    /// elements, or the root is not the identity among them.
+    pub fn mutual(&self, set: &[Frontier]) -> Option<u64> {
+        let mut count = 0;
+        for (s, frontier) in (0u32..).zip(set) {
+            for position in frontier.positions() {
+                let (shard, at) = self.inner.mirror(ShardId(s), position)?;
+                count += u64::from(set.get(shard.0 as usize)?.contains(at));
+            }
+        }
+        Some(count)
+    }
+
     /// Levels of a space without an index are refused when they would need more memory than this.
     pub fn limit_memory(&self, bytes: u64) {
         self.inner.limit_memory(bytes);

@@ -80,7 +80,8 @@ impl JobSpec {
                 (a.puzzle.generators(), a.puzzle.roots(), a.depth)
                     == (b.puzzle.generators(), b.puzzle.roots(), b.depth)
             }
-            _ => self == other,
+            (JobSpec::Batch(a), JobSpec::Batch(b)) => a.question() == b.question(),
+            _ => false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A brake for tests: `ANTIPODE_TEST_DELAY="shard=3,ms=200"` lets every task of shard 3 wait
+//! A brake for tests: `ANTIPODE_TEST_DELAY="shard=3,ms=200"` lets every task of shard 3 (of a batch job: item 3) wait
 //! 200 ms before it may start, while the worker goes on with other tasks. It is read once, at the
 //! start of a worker, and is how an end-to-end test shows that no shard waits for a whole level. (Crashes,
 //! errors and wrong results on order are in `sabotage.rs`.)

@@ -104,16 +104,21 @@ fn parse(text: &str) -> Result<Subject, Failure> {
             shard,
         }),
         _ => Err(Failure::input(format!(
-            "'{text}' is no task; write JOB/LEVEL/SHARD in numbers, e.g. 3/12/0"
+            "'{text}' is no task; write JOB/LEVEL/SHARD in numbers, e.g. 3/12/0, or JOB/item/N"
         ))),
     }
 }
 
-/// Job, level and shard of `JOB/LEVEL/SHARD`.
+/// Job, level and shard of `JOB/LEVEL/SHARD`; items of batch jobs, `JOB/item/N`, stand at level 1.
 fn split_task(text: &str) -> Option<(&str, u32, u32)> {
     let (rest, shard) = text.rsplit_once('/')?;
     let (job, level) = rest.rsplit_once('/')?;
-    Some((job, level.parse().ok()?, shard.parse().ok()?))
+    let level = if level == "item" {
+        1
+    } else {
+        level.parse().ok()?
+    };
+    Some((job, level, shard.parse().ok()?))
 }
 
 fn stored(data: &Path, text: &str) -> Result<Explanation, Failure> {

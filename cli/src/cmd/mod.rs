@@ -3,6 +3,7 @@
 mod bench;
 mod cancel;
 mod coordinator;
+mod diameter;
 mod drain;
 mod explain;
 mod gc;
@@ -92,11 +93,13 @@ pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
     logging::start(&arguments.log, if is_daemon { "info" } else { "warn" })?;
     match arguments.command {
         Command::Run(run::Kind::Bfs(args)) => run::bfs(&args, call),
+        Command::Run(run::Kind::Diameter(args)) => diameter::run(&args, call),
         Command::Run(run::Kind::Landmarks(args)) => landmarks::run(&args, call),
         Command::Plan(plan::Kind::Bfs(args)) => plan::bfs(&args, call),
         Command::Coordinator(args) => coordinator::coordinator(&args),
         Command::Worker(args) => args.run(call),
         Command::Submit(submit::Kind::Bfs(args)) => submit::bfs(&args, call),
+        Command::Submit(submit::Kind::Diameter(args)) => diameter::submit(&args, call),
         Command::Submit(submit::Kind::Landmarks(args)) => landmarks::submit(&args, call),
         Command::Jobs(args) => jobs::jobs(&args, call),
         Command::Show(args) => show::show(&args, call),

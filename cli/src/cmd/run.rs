@@ -32,6 +32,8 @@ const GIVE_UP_AFTER: u32 = 5;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// Find the diameter, the radius and the pairs of states farthest apart
+    Diameter(Box<super::diameter::Run>),
     /// How far 25 chosen permutations of N points are from the identity, for many N
     Landmarks(Box<super::landmarks::RunArgs>),
 }

@@ -19,6 +19,8 @@ use serde::Serialize;
 pub enum Kind {
     /// Count every state of a puzzle by its distance from the root
     Bfs(Box<Args>),
+    /// Find the diameter, the radius and the pairs of states farthest apart
+    Diameter(Box<super::diameter::Submit>),
     /// How far 25 chosen permutations of N points are from the identity, for many N
     Landmarks(Box<super::landmarks::SubmitArgs>),
 }
@@ -71,13 +73,26 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     job(spec.into(), &args.submit, Some(args.job.antipodes), call)
 }
 
-/// Submits any kind of job.
+/// Submits any kind of job, and prints its answer if it is waited for.
 pub fn job(
     spec: JobSpec,
     args: &SubmitArgs,
     antipodes: Option<u32>,
     call: &Call,
 ) -> Result<(), Failure> {
+    match job_for(spec, args, antipodes, call)? {
+        Some((status, asked)) => answer::print_rest(&status, &asked, args.json),
+        None => Ok(()),
+    }
+}
+
+/// Submits any kind of job. The finished one if it is waited for; otherwise its number is printed.
+pub fn job_for(
+    spec: JobSpec,
+    args: &SubmitArgs,
+    antipodes: Option<u32>,
+    call: &Call,
+) -> Result<Option<(JobStatus, Asked)>, Failure> {
     let warnings = spec.puzzle().into_iter().flat_map(|p| p.warnings());
     for warning in warnings.filter(|_| !args.json) {
         eprintln!("warning: {warning}");
@@ -97,7 +112,8 @@ pub fn job(
             status = client.resume(submitted.job, false).await?;
         }
         if !args.wait {
-            return print_number(args, call, &status, submitted.existing);
+            print_number(args, call, &status, submitted.existing)?;
+            return Ok(None);
         }
         eprintln!("job {}", submitted.job);
         let cached = submitted.existing && status.state == JobState::Finished;
@@ -112,7 +128,7 @@ pub fn job(
             antipodes,
             ..Asked::default()
         };
-        answer::print_rest(&status, &asked, args.json)
+        Ok(Some((status, asked)))
     })
 }
 

@@ -1,5 +1,6 @@
 //! How answers look: stdout is data, as a table for people or as one JSON object for programs.
 
+pub mod diameter;
 pub mod json;
 pub mod landmarks;
 pub mod summary;

@@ -2,6 +2,7 @@
 //! The JSON form is described field by field in `docs/schema/bfs.schema.json`.
 
 pub mod batch;
+pub mod diameter;
 pub mod landmark_hulls;
 pub mod landmarks;
 

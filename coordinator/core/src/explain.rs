@@ -53,16 +53,17 @@ impl Coordinator {
             .chain(job.progress.crashes.iter().map(|(key, _)| key));
         let tasks = troubled.filter(|key| !matches!(key, TaskKey::Copy { .. }));
         for key in tasks.collect::<std::collections::BTreeSet<_>>() {
+            let name = job.name_of(*key);
             if let Some(reason) = job.set_aside(*key, limit) {
-                lines.push(format!("{key} is set aside: {reason}"));
+                lines.push(format!("{name} is set aside: {reason}"));
             } else if let Some(crashes) = job.crashes(*key) {
                 lines.push(format!(
-                    "{key} was at work when its worker ended: {} times beside others, {} times alone of at most {limit} (last: {})",
+                    "{name} was at work when its worker ended: {} times beside others, {} times alone of at most {limit} (last: {})",
                     crashes.together, crashes.alone, crashes.last
                 ));
             } else if let Some(trouble) = job.troubles.get(key) {
                 lines.push(format!(
-                    "{key} failed {} times: {}",
+                    "{name} failed {} times: {}",
                     trouble.failures.max(trouble.inputs_missing).max(1),
                     trouble.last
                 ));
@@ -192,7 +193,11 @@ impl Coordinator {
                 .leases
                 .values()
                 .take(4)
-                .map(|(job, key)| format!("job {job}, {key}"))
+                .map(|(id, key)| {
+                    let known = self.jobs.get(id);
+                    let name = known.map_or_else(|| key.to_string(), |job| job.name_of(*key));
+                    format!("job {id}, {name}")
+                })
                 .chain((worker.leases.len() > 4).then(|| "...".into()))
                 .collect();
             lines.push(format!(
@@ -228,10 +233,18 @@ impl Coordinator {
     fn present(&self, now: Now, job: &Job) -> Vec<String> {
         let mut lines = Vec::new();
         let ready = job.bfs.ready().len();
-        lines.push(format!(
-            "{} levels are complete; {ready} tasks are ready and not leased",
-            job.bfs.complete()
-        ));
+        lines.push(if job.bfs.graph().is_batch() {
+            format!(
+                "{} of {} items are done; {ready} are ready and not leased",
+                job.bfs.results(),
+                job.bfs.graph().shards()
+            )
+        } else {
+            format!(
+                "{} levels are complete; {ready} tasks are ready and not leased",
+                job.bfs.complete()
+            )
+        });
         let redone = job.bfs.rows().iter().flat_map(|row| &row.cells);
         let redone = redone
             .filter(|cell| cell.wanted && cell.result.is_some())
@@ -253,7 +266,8 @@ impl Coordinator {
                 Obstacle::SetAside(_) | Obstacle::Later => {}
                 Obstacle::NoArbiter(evidence) => lines.push(evidence),
                 Obstacle::Memory(needed, allowed) => lines.push(format!(
-                    "{key} needs {needed} bytes of memory, no worker allows more than {allowed}"
+                    "{} needs {needed} bytes of memory, no worker allows more than {allowed}",
+                    job.name_of(key)
                 )),
             }
         }

@@ -180,11 +180,14 @@ impl Coordinator {
                     );
                     return Some(Phase::Suspect { reason });
                 }
-                Obstacle::SetAside(reason) => aside.push(format!("{key}: {reason}")),
+                Obstacle::SetAside(reason) => {
+                    aside.push(format!("{}: {reason}", job.name_of(*key)))
+                }
                 // Another worker may join a cluster, but not a single process.
                 Obstacle::Memory(needed, allowed) if self.lasting().all(|(_, w)| w.local) => {
                     aside.push(format!(
-                        "{key} needs {needed} bytes of memory, {allowed} are allowed; give --memory more"
+                        "{} needs {needed} bytes of memory, {allowed} are allowed; give --memory more",
+                        job.name_of(*key)
                     ));
                 }
                 Obstacle::Memory(..) | Obstacle::Later => return None,

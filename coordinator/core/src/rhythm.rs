@@ -34,7 +34,8 @@ impl Checkpointing {
         } else {
             u128::from(bytes / ASSUMED_RATE)
         };
-        SHARE * u64::try_from(by_size).unwrap_or(u64::MAX / SHARE).max(took)
+        let expected = u64::try_from(by_size).unwrap_or(u64::MAX).max(took);
+        expected.saturating_mul(SHARE)
     }
 }
 
@@ -60,6 +61,10 @@ mod tests {
         };
         assert_eq!(large.due_after(gib), SHARE * 3000);
         assert_eq!(large.due_after(2 * gib), SHARE * 6000);
-        assert_eq!(large.due_after(u64::MAX) / SHARE, u64::MAX / SHARE);
+        let endless = Checkpointing {
+            last_one: Some((u64::MAX, gib)),
+            ..fresh
+        };
+        assert_eq!(endless.due_after(u64::MAX), u64::MAX);
     }
 }

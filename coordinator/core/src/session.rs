@@ -408,14 +408,15 @@ impl Coordinator {
             (crashes.last, crashes.at) = (cause, now.unix);
             let crashes = *crashes;
             if alone {
+                let task = job.name_of(key);
                 let what = format!(
-                    "worker {name} ended while {key} ran alone, for the {}. time: {cause}",
+                    "worker {name} ended while {task} ran alone, for the {}. time: {cause}",
                     crashes.alone
                 );
                 job.progress.history.push(now.unix, what);
                 if crashes.alone == crash_limit {
                     let what =
-                        format!("{key} is set aside: it ended its worker {crash_limit} times");
+                        format!("{task} is set aside: it ended its worker {crash_limit} times");
                     job.progress.history.push(now.unix, what);
                 }
             }

@@ -342,6 +342,14 @@ impl Job {
         self.progress.phase == Phase::Finished && self.keeps_artifacts()
     }
 
+    /// A task as users know it: of a batch job an item.
+    pub fn name_of(&self, key: TaskKey) -> String {
+        match key {
+            TaskKey::Expand { shard, .. } if self.bfs.graph().is_batch() => format!("item {shard}"),
+            _ => key.to_string(),
+        }
+    }
+
     /// What is known of the ends of workers with this task at work.
     pub(crate) fn crashes(&self, key: TaskKey) -> Option<&Crashes> {
         self.progress

@@ -1,6 +1,8 @@
 //! The dull oracle: breadth-first search over a hash set of whole states, obviously right and
 //! slow. For tests only; nothing that ships links it.
 
+pub mod pairs;
+
 use std::collections::HashSet;
 
 /// Level counts from the roots. `generators` are lists `p` that take a state `s` to

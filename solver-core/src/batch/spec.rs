@@ -2,14 +2,9 @@
 
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
+pub use crate::survey::diameter::DiameterSpec;
 pub use crate::survey::landmarks::spec::LandmarksSpec;
 use serde::{Deserialize, Serialize};
-
-/// All-pairs distances of a graph.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiameterSpec {
-    pub puzzle: Puzzle,
-}
 
 /// Random walks from the root, as rows of a data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,14 +62,23 @@ impl BatchSpec {
         matches!(self, BatchSpec::Scrambles(_))
     }
 
+    /// What its items depend on: without what is a matter of listing alone.
+    pub fn question(&self) -> BatchSpec {
+        match self {
+            BatchSpec::Diameter(spec) => BatchSpec::Diameter(spec.question()),
+            other => other.clone(),
+        }
+    }
+
     /// Its items. May take its time.
     ///
     /// # Errors
     /// A sentence where the question cannot be answered.
     pub fn plan(&self) -> Result<ItemPlan, String> {
         match self {
+            BatchSpec::Diameter(spec) => spec.plan(),
             BatchSpec::Landmarks(spec) => spec.plan(),
-            BatchSpec::Diameter(_) | BatchSpec::Scrambles(_) => {
+            BatchSpec::Scrambles(_) => {
                 Err(format!("{} is not known", self.kind()))
             }
         }

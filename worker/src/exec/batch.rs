@@ -12,12 +12,13 @@ use std::time::Instant;
 /// What the kind needs to be told; see [`EngineError`].
 pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Batch>, EngineError> {
     match spec {
+        BatchSpec::Diameter(spec) => Ok(Box::new(spec.load()?)),
         BatchSpec::Landmarks(spec) => {
             let opened = Instant::now();
             let items = landmarks::items::Items::load(spec, Box::new(move || opened.elapsed()))?;
             Ok(Box::new(items))
         }
-        BatchSpec::Diameter(_) | BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
+        BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
             "this worker has nothing for {}",
             spec.kind()
         ))),

@@ -143,7 +143,7 @@ fn prepared(actions: &[Action]) -> Vec<(LeaseId, u32)> {
         .filter_map(|action| match action {
             Action::Prepare {
                 lease,
-                task: Task::Expand { shard, .. },
+                task: Task::Expand { shard, .. } | Task::Item { item: shard },
                 ..
             } => Some((*lease, shard.0)),
             _ => None,
@@ -389,10 +389,13 @@ fn what_runs_is_not_revoked_and_a_closed_job_is_forgotten() {
     }));
     assert_eq!(
         close,
-        vec![Action::Close {
-            job: JOB,
-            keep: false
-        }]
+        vec![
+            Action::Stop { lease },
+            Action::Close {
+                job: JOB,
+                keep: false
+            }
+        ]
     );
     assert_eq!(
         play.computed(lease),
@@ -404,6 +407,31 @@ fn what_runs_is_not_revoked_and_a_closed_job_is_forgotten() {
         matches!(said(&actions)[..], [FromWorker::Failed { .. }]),
         "{actions:?}"
     );
+}
+
+#[test]
+fn an_item_that_nobody_wants_is_stopped_while_it_runs() {
+    let mut play = Play::begun();
+    let item = |number| ToWorker::Lease {
+        job: JOB,
+        task: Task::Item {
+            item: ShardId(number),
+        },
+        attempt: attempt(u64::from(number)),
+        inputs: Vec::new(),
+        consume: false,
+    };
+    let lease = prepared(&play.step(Event::Message(item(1))))[0].0;
+    play.step(Event::Prepared { lease });
+    let revoke = ToWorker::Revoke {
+        attempts: vec![attempt(1)],
+    };
+    let actions = play.step(Event::Message(revoke));
+    assert_eq!(actions, vec![Action::Stop { lease }]);
+    assert_eq!(play.computed(lease), vec![], "nobody is told");
+    // The same item may be leased again at once.
+    let again = play.step(Event::Message(item(1)));
+    assert_eq!(prepared(&again).len(), 1, "{again:?}");
 }
 
 #[test]

@@ -1,0 +1,137 @@
+//! The answer to `diameter` for people: a table of distances and eccentricities, then what follows from them.
+
+use super::{grouped, line, span};
+use crate::exit::Failure;
+use crate::memory;
+use crate::report::diameter::{DiameterReport, PairReport};
+
+/// Prints the answer.
+pub fn print(report: &DiameterReport) -> Result<(), Failure> {
+    if report.method != "from-start" {
+        table(report)?;
+    }
+    for (label, text) in lines(report) {
+        line(&format!("{:<13} {text}", console::style(label).dim()))?;
+    }
+    Ok(())
+}
+
+fn table(report: &DiameterReport) -> Result<(), Failure> {
+    let (Some(pairs), Some(states)) = (&report.distances, &report.eccentricities) else {
+        return Ok(());
+    };
+    let width = |list: &[String], head: &str| {
+        let longest = list.iter().map(String::len).max().unwrap_or(0);
+        longest.max(head.len())
+    };
+    let heads = ["ordered pairs", "states of this eccentricity"];
+    let (a, b) = (width(pairs, heads[0]), width(states, heads[1]));
+    line(&format!("distance  {:>a$}  {:>b$}", heads[0], heads[1]))?;
+    for (d, (pairs, states)) in pairs.iter().zip(states).enumerate() {
+        let states = if states == "0" { "" } else { states };
+        line(format!("{d:>8}  {pairs:>a$}  {states:>b$}").trim_end())?;
+    }
+    line("")
+}
+
+fn lines(report: &DiameterReport) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    let mut say = |label, text: String| out.push((label, text));
+    say(
+        "puzzle",
+        format!(
+            "{}, {} generators, metric: {}",
+            report.puzzle,
+            report.generators.len(),
+            report.metric
+        ),
+    );
+    let parts = match report.components {
+        1 => String::new(),
+        n => format!(
+            " in {n} components, one for each orbit of the roots; only pairs of one component are counted"
+        ),
+    };
+    say("states", format!("{}{parts}", grouped(&report.states)));
+    if let Some(eccentricity) = report.root_eccentricity {
+        say("eccentricity", format!("{eccentricity} (of the root)"));
+    }
+    let or_unknown =
+        |n: Option<u32>| n.map_or("not found by this method".into(), |n| n.to_string());
+    say("diameter", or_unknown(report.diameter));
+    say("radius", or_unknown(report.radius));
+    if let (Some(mean), Some(with_self)) = (report.mean, report.mean_with_self) {
+        say(
+            "mean",
+            format!("{mean:.6} ({with_self:.6} with the pairs of a state and itself)"),
+        );
+    }
+    if let Some(ordered) = &report.pairs_ordered {
+        let unordered = report.pairs_unordered.as_deref().map(grouped);
+        say(
+            "pairs",
+            format!(
+                "{} ordered, {} unordered at this distance",
+                grouped(ordered),
+                unordered.unwrap_or("unknown".into())
+            ),
+        );
+    }
+    for pair in report.pairs.iter().flatten() {
+        say("", pair_line(pair));
+    }
+    if let Some(missing) = &report.pairs_missing {
+        say("", missing.clone());
+    }
+    say("method", format!("{}: {}", report.method, report.reason));
+    if let Some(symmetry) = &report.symmetry {
+        say("sources", symmetry.clone());
+    }
+    if let Some(resumed) = report.resumed {
+        say(
+            "resumed",
+            format!(
+                "{} tasks kept, {} redone",
+                resumed.tasks_kept, resumed.tasks_redone
+            ),
+        );
+    }
+    if let Some(date) = &report.cached {
+        say(
+            "cached",
+            format!("computed {date}, printed from the store (--fresh computes it again)"),
+        );
+    }
+    say(
+        "time",
+        format!(
+            "{} ({} in the engine), {} worker{} with {} thread{}",
+            span(report.seconds),
+            span(report.engine_seconds),
+            report.workers,
+            if report.workers == 1 { "" } else { "s" },
+            report.threads,
+            if report.threads == 1 { "" } else { "s" },
+        ),
+    );
+    if report.peak_memory_bytes.sum > 0 {
+        let peak = memory::show(report.peak_memory_bytes.sum);
+        say("memory", format!("{peak} at the peak"));
+    }
+    for warning in &report.warnings {
+        say("warning", warning.clone());
+    }
+    out
+}
+
+fn pair_line(pair: &PairReport) -> String {
+    let state = |labels: &[u16]| {
+        let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
+        format!("[{}]", labels.join(" "))
+    };
+    let word = match pair.word.is_empty() {
+        true => "(no move)".into(),
+        false => pair.word.join(" "),
+    };
+    format!("{} to {}   {word}", state(&pair.from), state(&pair.to))
+}
