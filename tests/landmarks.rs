@@ -190,10 +190,10 @@ fn one_and_two_workers_a_kill_and_a_resume_change_nothing() {
 fn a_killed_run_goes_on() {
     let user = User::new();
     let quiet = user.json(&format!("{RUN} --data quiet"));
-    let mut command = user.command(format!("{RUN} --data store").split(' '));
+    let mut command = user.command(format!("{RUN} --data store --log info").split(' '));
     command.env("ANTIPODE_TEST_DELAY", "shard=4,ms=600000");
     let mut process = Process::of(command);
-    process.wait_for_line("store:");
+    process.wait_for_line("registered");
     process.signal("KILL");
     assert_eq!(process.finish().code, None, "it was killed");
     let resumed = user.json(&format!("{RUN} --data store"));

@@ -78,9 +78,7 @@ impl BatchSpec {
         match self {
             BatchSpec::Diameter(spec) => spec.plan(),
             BatchSpec::Landmarks(spec) => spec.plan(),
-            BatchSpec::Scrambles(_) => {
-                Err(format!("{} is not known", self.kind()))
-            }
+            BatchSpec::Scrambles(_) => Err(format!("{} is not known", self.kind())),
         }
     }
 }
