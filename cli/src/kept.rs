@@ -16,6 +16,7 @@ use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_worker::Stored;
 use antipode_worker::artifacts::unpack;
+use antipode_worker::exec::item;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +60,8 @@ impl Kept {
         }
     }
 
-    fn stored(job: &str, data: &Path) -> Result<Kept, Failure> {
+    /// The job in a store.
+    pub fn stored(job: &str, data: &Path) -> Result<Kept, Failure> {
         let job = stores::find(stores::read(data)?, job)?;
         let Look {
             coordinator,
@@ -260,6 +262,23 @@ impl Kept {
             unpack(geometry, count, encoding, bytes).map_err(|error| error.to_string())
         })
         .map_err(|why| format!("the frontier of level {level}, shard {shard} cannot be had: {why}"))
+    }
+
+    /// The rows of an item as they lie in a file, at most so many bytes, checked against their digest.
+    pub fn rows(&self, item: u32, limit: u64) -> Result<Vec<u8>, String> {
+        let shard = ShardId(item);
+        let input = self
+            .artifact(ArtifactKind::Frontier, item::LEVEL, shard)
+            .ok_or_else(|| format!("part {item} is gone: no connected worker holds it"))?;
+        let digest = input.digest;
+        let check = |_, encoding: &str, bytes: &[u8]| match encoding == item::ENCODING
+            && item::digest_of(bytes) == digest
+        {
+            true => Ok(bytes.to_vec()),
+            false => Err("it came damaged".to_string()),
+        };
+        self.read(input, limit, check)
+            .map_err(|why| format!("part {item} cannot be had: {why}"))
     }
 
     /// Reads an artifact from the disk, or from the first holder that has it.

@@ -172,6 +172,29 @@ impl Engine {
         Some(count)
     }
 
+    /// The distance to the nearest root at the end of every walk, a list of generator numbers that begins at the first
+    /// root. For lists closed under inverse; one look-up a move.
+    ///
+    /// # Errors
+    /// The source's, and a sentence for directed lists, spaces without an index and distances of another space.
+    pub fn trail_distances(
+        &self,
+        source: &dyn Residues,
+        words: &[&[u16]],
+    ) -> Result<Vec<Level>, String> {
+        distance::trail_distances(self.inner.as_ref(), source, words)
+    }
+
+    /// The distance of every state from the nearest root, by kept frontiers, as [`Engine::query_levels`] but without words.
+    pub fn levels_of(
+        &self,
+        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
+        last: Level,
+        states: &[State],
+    ) -> Vec<Result<Level, String>> {
+        distance::levels_of(self.inner.as_ref(), kept, last, states)
+    }
+
     /// Levels of a space without an index are refused when they would need more memory than this.
     pub fn limit_memory(&self, bytes: u64) {
         self.inner.limit_memory(bytes);

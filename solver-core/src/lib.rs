@@ -38,6 +38,7 @@ pub mod group;
 pub mod job;
 pub mod perm;
 pub mod puzzle;
+pub mod scramble;
 pub mod space;
 pub mod survey;
 mod terms;

@@ -30,6 +30,7 @@ mod medium;
 mod net;
 mod pool;
 mod sabotage;
+pub mod scrambles;
 pub mod session;
 mod stored;
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod diameter;
 mod drain;
 mod explain;
 mod gc;
+mod get;
 mod jobs;
 mod landmarks;
 mod pause;
@@ -15,6 +16,7 @@ mod puzzle;
 mod query;
 mod resume;
 mod run;
+mod scrambles;
 mod show;
 mod submit;
 mod verify;
@@ -58,10 +60,13 @@ enum Command {
     Resume(Box<resume::Args>),
     Cancel(cancel::Args),
     Explain(explain::Args),
+    Get(get::Args),
     Query(query::Args),
     Verify(verify::Args),
     Gc(gc::Args),
     Workers(workers::Args),
+    #[command(subcommand)]
+    Scrambles(scrambles::What),
     #[command(subcommand)]
     Puzzle(puzzle::What),
     Bench(bench::Args),
@@ -95,22 +100,26 @@ pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
         Command::Run(run::Kind::Bfs(args)) => run::bfs(&args, call),
         Command::Run(run::Kind::Diameter(args)) => diameter::run(&args, call),
         Command::Run(run::Kind::Landmarks(args)) => landmarks::run(&args, call),
+        Command::Run(run::Kind::Scrambles(args)) => scrambles::run::run(&args, call),
         Command::Plan(plan::Kind::Bfs(args)) => plan::bfs(&args, call),
         Command::Coordinator(args) => coordinator::coordinator(&args),
         Command::Worker(args) => args.run(call),
         Command::Submit(submit::Kind::Bfs(args)) => submit::bfs(&args, call),
         Command::Submit(submit::Kind::Diameter(args)) => diameter::submit(&args, call),
         Command::Submit(submit::Kind::Landmarks(args)) => landmarks::submit(&args, call),
+        Command::Submit(submit::Kind::Scrambles(args)) => submit::scrambles(&args, call),
         Command::Jobs(args) => jobs::jobs(&args, call),
         Command::Show(args) => show::show(&args, call),
         Command::Pause(args) => pause::pause(&args, call),
         Command::Resume(args) => resume::resume(&args, call),
         Command::Cancel(args) => cancel::cancel(&args, call),
         Command::Explain(args) => explain::explain(&args, call),
+        Command::Get(args) => get::get(&args, call),
         Command::Query(args) => query::query(&args, call),
         Command::Verify(args) => verify::verify(&args, call),
         Command::Gc(args) => gc::gc(&args, call),
         Command::Workers(args) => workers::workers(&args, call),
+        Command::Scrambles(what) => scrambles::scrambles(&what, call),
         Command::Puzzle(what) => puzzle::puzzle(&what, call),
         Command::Bench(args) => bench::bench(&args, call),
     }

@@ -89,7 +89,7 @@ struct AnswerReport {
 }
 
 /// Where the answers come from.
-enum Source<'a> {
+pub enum Source<'a> {
     /// At the workers, which are asked for single values.
     Workers(AtWorkers<'a>),
     Distances(Vec<Option<Arc<PackedDistances>>>),
@@ -196,7 +196,7 @@ fn keeps(kept: &Kept) -> bool {
 }
 
 /// Brings all that may be asked into memory.
-fn load<'a>(
+pub fn load<'a>(
     kept: &'a Kept,
     engine: &Engine,
     memory_bytes: u64,

@@ -36,6 +36,8 @@ pub enum Kind {
     Diameter(Box<super::diameter::Run>),
     /// How far 25 chosen permutations of N points are from the identity, for many N
     Landmarks(Box<super::landmarks::RunArgs>),
+    /// Random walks from the root with everything that learning from them needs, as files
+    Scrambles(Box<super::scrambles::run::Args>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +49,7 @@ pub struct Args {
 }
 
 /// How any kind of job is run: where it is stored, and how it is printed.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
     #[command(flatten)]
     pub how: HowArgs,

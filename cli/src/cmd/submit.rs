@@ -9,8 +9,10 @@ use crate::job_args::JobArgs;
 use crate::progress::Progress;
 use crate::render::{json, line};
 use crate::report::{Asked, state_words};
+use crate::scramble_args::ScrambleArgs;
 use antipode_proto::client::{Client, Submission};
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch::BatchSpec;
 use antipode_solver_core::job::JobSpec;
 use serde::Serialize;
 
@@ -23,6 +25,16 @@ pub enum Kind {
     Diameter(Box<super::diameter::Submit>),
     /// How far 25 chosen permutations of N points are from the identity, for many N
     Landmarks(Box<super::landmarks::SubmitArgs>),
+    /// Random walks from the root as a data set; `antipode get` fetches its files
+    Scrambles(Box<ScramblesArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ScramblesArgs {
+    #[command(flatten)]
+    scrambles: ScrambleArgs,
+    #[command(flatten)]
+    submit: SubmitArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -71,6 +83,13 @@ struct SubmittedReport {
 pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
     let spec = args.job.spec(args.job.puzzle.load()?);
     job(spec.into(), &args.submit, Some(args.job.antipodes), call)
+}
+
+/// `submit scrambles PUZZLE`.
+pub fn scrambles(args: &ScramblesArgs, call: &Call) -> Result<(), Failure> {
+    let spec = args.scrambles.spec(args.scrambles.puzzle.load()?, false)?;
+    spec.plan().map_err(Failure::input)?;
+    job(BatchSpec::Scrambles(spec).into(), &args.submit, None, call)
 }
 
 /// Submits any kind of job, and prints its answer if it is waited for.

@@ -7,7 +7,7 @@
 mod plan;
 mod spec;
 
-pub use plan::{ItemPlan, KIND};
+pub use plan::{ItemPlan, KIND, MAX_ITEMS};
 pub use spec::{BatchSpec, DiameterSpec, LandmarksSpec, ScramblesSpec};
 
 use crate::terms::EngineError;

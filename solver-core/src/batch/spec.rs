@@ -2,15 +2,10 @@
 
 use super::ItemPlan;
 use crate::puzzle::Puzzle;
+pub use crate::scramble::ScramblesSpec;
 pub use crate::survey::diameter::DiameterSpec;
 pub use crate::survey::landmarks::spec::LandmarksSpec;
 use serde::{Deserialize, Serialize};
-
-/// Random walks from the root, as rows of a data set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScramblesSpec {
-    pub puzzle: Puzzle,
-}
 
 /// A batch job as a user asks for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +73,7 @@ impl BatchSpec {
         match self {
             BatchSpec::Diameter(spec) => spec.plan(),
             BatchSpec::Landmarks(spec) => spec.plan(),
-            BatchSpec::Scrambles(_) => Err(format!("{} is not known", self.kind())),
+            BatchSpec::Scrambles(spec) => spec.plan(),
         }
     }
 }

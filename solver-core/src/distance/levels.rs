@@ -4,6 +4,7 @@
 use super::paths::{self, Place, parts};
 use super::query::{Answer, Question, best, places};
 use crate::bfs::frontier::Frontier;
+use crate::puzzle::State;
 use crate::space::Space;
 use crate::terms::{Level, ShardId};
 use rayon::prelude::*;
@@ -26,6 +27,25 @@ pub(crate) fn query_levels(
             best(places.iter().map(|&at| one(space, kept, last, at)))
         })
         .collect()
+}
+
+/// The level of every state, without a word.
+pub(crate) fn states(
+    space: &dyn Space,
+    kept: &Kept<'_>,
+    last: Level,
+    states: &[State],
+) -> Vec<Result<Level, String>> {
+    let level = |state: &State| {
+        let places = places(space, &Question::State(state.clone()))?;
+        let mut least: Option<Level> = None;
+        for at in places {
+            let level = level_of(kept, last, at)?;
+            least = Some(least.map_or(level, |l| l.min(level)));
+        }
+        least.ok_or_else(|| "the state is not in the space".to_string())
+    };
+    states.par_iter().map(level).collect()
 }
 
 fn not_kept(level: Level, shard: ShardId) -> String {

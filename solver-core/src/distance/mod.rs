@@ -12,6 +12,7 @@ mod numbering;
 mod packed;
 mod paths;
 mod query;
+mod trail;
 mod walk;
 
 pub use builder::Builder;
@@ -21,8 +22,9 @@ pub use numbering::Numbering;
 pub use packed::PackedDistances;
 pub use query::{Answer, Question, Residues};
 
-pub(crate) use levels::query_levels;
+pub(crate) use levels::{query_levels, states as levels_of};
 pub(crate) use query::query;
+pub(crate) use trail::distances as trail_distances;
 
 /// Why there are no distances of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

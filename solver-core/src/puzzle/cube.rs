@@ -67,6 +67,14 @@ fn stickers(n: usize) -> Vec<Place> {
     out
 }
 
+/// The cubie of every sticker of the cube:N, numbered from 0 in lexicographic order of (x, y, z), x slowest.
+pub(crate) fn cubies(n: usize) -> Vec<usize> {
+    let places: Vec<[i32; 3]> = stickers(n).into_iter().map(|(at, _)| at).collect();
+    let distinct: std::collections::BTreeSet<[i32; 3]> = places.iter().copied().collect();
+    let number: HashMap<[i32; 3], usize> = distinct.into_iter().zip(0..).collect();
+    places.iter().map(|at| number[at]).collect()
+}
+
 /// The right-handed quarter turn about an axis (x: y to z, y: z to x, z: x to y).
 fn turned(axis: usize, v: [i32; 3]) -> [i32; 3] {
     let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);

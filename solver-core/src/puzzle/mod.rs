@@ -22,6 +22,7 @@ mod text;
 
 pub use catalogue::{CatalogueEntry, EntryKind, catalogue};
 pub use checked::{About, Generator, Metric, PositionClass, Puzzle, PuzzleError, State, TurnNote};
+pub(crate) use cube::cubies;
 pub use describe::{Description, GeneratorNote, OrbitNote, describe, identical_positions, orbits};
 pub use options::PuzzleOptions;
 

@@ -7,7 +7,9 @@ use antipode_solver_core::batch::{self, BatchSpec, DiameterSpec, ScramblesSpec};
 use antipode_solver_core::engine::{Digest, Level};
 use antipode_solver_core::job::{BfsSpec, JobDefinition, JobSpec, Keep};
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
+use antipode_solver_core::scramble::{Column, Format, Rules, Shape, WalkSpec};
 use antipode_solver_core::space::{LayoutOptions, SpaceDef};
+use antipode_solver_core::survey::diameter::Route;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -301,8 +303,13 @@ impl Toy {
         };
         let puzzle = puzzle();
         let spec = match self.batch {
-            Some(true) => BatchSpec::Scrambles(ScramblesSpec { puzzle }).into(),
-            Some(false) => BatchSpec::Diameter(DiameterSpec { puzzle }).into(),
+            Some(true) => BatchSpec::Scrambles(scrambles(puzzle)).into(),
+            Some(false) => BatchSpec::Diameter(DiameterSpec {
+                puzzle,
+                route: Route::AllPairs,
+                max_pairs: 0,
+            })
+            .into(),
             None => JobSpec::Bfs(BfsSpec {
                 puzzle,
                 depth: question.depth,
@@ -345,4 +352,25 @@ fn puzzle() -> Puzzle {
         .expect("a puzzle")
     };
     PUZZLE.get_or_init(make).clone()
+}
+
+/// Rows that nobody draws.
+fn scrambles(puzzle: Puzzle) -> ScramblesSpec {
+    ScramblesSpec {
+        puzzle,
+        walks: WalkSpec {
+            seed: 0,
+            shape: Shape::Walk {
+                min_depth: 1,
+                max_depth: 1,
+            },
+            rules: Rules::AllowUndo,
+        },
+        offset: 0,
+        rows: 1,
+        columns: vec![Column::State],
+        format: Format::Parquet,
+        lists: false,
+        part_rows: 1,
+    }
 }

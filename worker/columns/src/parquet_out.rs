@@ -126,14 +126,11 @@ fn flat(writer: &mut SerializedColumnWriter<'_>, column: Column) -> Result<(), C
         other => other,
     };
     let mut from = 0;
-    let shared = match &column.values {
-        Values::Vector { .. } | Values::Ragged { .. } => share(&column.values),
-        _ => Vec::new(),
-    };
+    let (values, shared) = share(column.values);
     while from < rows {
         let to = (from + ROWS_AT_ONCE).min(rows);
         let valid = valid.as_ref().map(|v| &v[from..to]);
-        match (writer.untyped(), &column.values) {
+        match (writer.untyped(), &values) {
             (ColumnWriter::BoolColumnWriter(w), Values::Bool(v)) => {
                 let (levels, v) = present(&v[from..to], valid);
                 w.write_batch(&v, levels.as_deref(), None)?;
@@ -183,21 +180,28 @@ fn flat(writer: &mut SerializedColumnWriter<'_>, column: Column) -> Result<(), C
     Ok(())
 }
 
-/// Every row's bytes without copying them one by one.
-fn share(values: &Values) -> Vec<Bytes> {
-    let (Values::Vector { bytes, .. } | Values::Ragged { bytes, .. }) = values else {
-        return Vec::new();
+/// Every row's bytes of a vector or ragged column, without copying them; the column itself is left without bytes.
+fn share(mut values: Values) -> (Values, Vec<Bytes>) {
+    let ends: Vec<usize> = match &values {
+        Values::Vector { cell, len, .. } => {
+            let width = cell.bytes() * len;
+            (1..=values.rows()).map(|row| row * width).collect()
+        }
+        Values::Ragged { ends, .. } => ends.clone(),
+        _ => return (values, Vec::new()),
     };
-    let all = Bytes::from(bytes.clone());
+    let (Values::Vector { bytes, .. } | Values::Ragged { bytes, .. }) = &mut values else {
+        return (values, Vec::new());
+    };
+    let all = Bytes::from(std::mem::take(bytes));
     let mut from = 0;
-    (0..values.rows())
-        .map(|i| {
-            let to = from + values.cells(i).len();
-            let row = all.slice(from..to);
-            from = to;
-            row
-        })
-        .collect()
+    let rows = ends.into_iter().map(|to| {
+        let row = all.slice(from..to);
+        from = to;
+        row
+    });
+    let rows = rows.collect();
+    (values, rows)
 }
 
 /// A list of numbers in every row. Levels: 0 no list, then an empty one, then an element.

@@ -8,7 +8,7 @@
 
 use super::{Packed, unpack};
 use crate::compute::Compute;
-use crate::exec::item::digest_of;
+use crate::exec::item::{ENCODING as ROWS, digest_of};
 use antipode_proto::message::{ArtifactKind, ArtifactName};
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::distance::PackedDistances;
@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 const PLAIN: &str = "plain";
 const STORED_DISTANCES: &str = "distances";
-const ROWS: &str = "rows";
 const SHAPE_BYTES: usize = 16;
 /// States in a byte of packed distances, and what may lie around them.
 const STATES_PER_BYTE: u64 = 5;

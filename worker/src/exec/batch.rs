@@ -1,5 +1,6 @@
 //! Loading a batch job: each kind has its own [`Batch`].
 
+use crate::scrambles::Parts;
 use antipode_solver_core::batch::{Batch, BatchSpec};
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::job::JobDefinition;
@@ -18,9 +19,10 @@ pub fn load(spec: &BatchSpec, _definition: &JobDefinition) -> Result<Box<dyn Bat
             let items = landmarks::items::Items::load(spec, Box::new(move || opened.elapsed()))?;
             Ok(Box::new(items))
         }
-        BatchSpec::Scrambles(_) => Err(EngineError::Input(format!(
-            "this worker has nothing for {}",
-            spec.kind()
-        ))),
+        BatchSpec::Scrambles(spec) => {
+            let parts = Parts::new(spec.clone(), None);
+            let parts = parts.map_err(|error| EngineError::Input(error.to_string()))?;
+            Ok(Box::new(parts))
+        }
     }
 }

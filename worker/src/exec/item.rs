@@ -10,6 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Where rows stand in the grid of tasks.
 pub const LEVEL: Level = 1;
+/// The name of their form, on the wire and in stores.
+pub const ENCODING: &str = "rows";
 
 /// The digest of an item's record or rows.
 pub fn digest_of(bytes: &[u8]) -> Digest {

@@ -1,0 +1,326 @@
+//! `run scrambles`: parts are made straight into the output directory, by this process. A row costs less than storing
+//! it somewhere else first would, and the parts that are there already are all that is needed to go on.
+
+use super::super::run::RunArgs;
+use super::super::{Call, block_on};
+use super::label;
+use super::unique::{self, Dropped};
+use crate::dataset::{Dataset, Manifest};
+use crate::exit::Failure;
+use crate::render::{grouped, json, line, short, span};
+use crate::scramble_args::ScrambleArgs;
+use crate::signals::Signals;
+use antipode_solver_core::batch::Stop;
+use antipode_solver_core::engine::EngineError;
+use antipode_worker::scrambles::{Labels, PartError, Parts, describe};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use std::io::{BufWriter, IsTerminal};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scrambles: ScrambleArgs,
+
+    /// Where the files go: an empty directory, or one that the same command has begun to fill
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Replace the scrambles that are there
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Leave out rows whose state an earlier row has, and say how many; adds a column with the row's number
+    #[arg(long)]
+    unique: bool,
+
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The JSON form is described in `docs/schema/scrambles.schema.json`.
+#[derive(Debug, Serialize)]
+struct Report {
+    kind: &'static str,
+    puzzle: String,
+    out: String,
+    format: &'static str,
+    seed: String,
+    rules: &'static str,
+    offset: u64,
+    /// Rows that were asked for.
+    rows: u64,
+    /// Rows that the files have.
+    written: u64,
+    /// Rows left out because an earlier one has their state; null without `--unique`.
+    dropped: Option<u64>,
+    files: u32,
+    /// Files that were there already.
+    kept: u32,
+    columns: Vec<String>,
+    row_group_rows: u32,
+    part_rows: u32,
+    bytes: u64,
+    seconds: f64,
+    rows_per_second: f64,
+}
+
+/// `run scrambles PUZZLE --out DIR`.
+pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
+    args.run.how.compute.kernel()?;
+    let puzzle = args.scrambles.puzzle.load()?;
+    let spec = args.scrambles.spec(puzzle, args.unique)?;
+    let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
+    for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
+        eprintln!("warning: {warning}");
+    }
+    let about = describe(&spec, &loaded);
+    let manifest = Manifest::new(spec.clone(), about, args.unique)?;
+    let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
+    let labels = match args.scrambles.label {
+        None => None,
+        Some(_) => {
+            let exact = label::exact(&spec.puzzle, &args.run, call)?;
+            Some(Arc::new(exact) as Arc<dyn Labels>)
+        }
+    };
+    let parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
+    let work = Arc::new(Work {
+        parts,
+        dataset,
+        unique: args.unique,
+        memory_bytes: args.run.how.compute.memory_bytes(),
+        pool: args.run.how.compute.pool()?,
+        stop: Stop::default(),
+        bar: bar(),
+    });
+    let begin = Instant::now();
+    let made = block_on(until_a_signal(&work, call))?;
+    work.bar.finish_and_clear();
+    report(
+        &work,
+        &made,
+        begin.elapsed().as_secs_f64(),
+        args.run.json,
+        call,
+    )
+}
+
+/// What the threads share.
+struct Work {
+    parts: Parts,
+    dataset: Dataset,
+    unique: bool,
+    memory_bytes: u64,
+    pool: rayon::ThreadPool,
+    stop: Stop,
+    bar: ProgressBar,
+}
+
+/// What was done.
+#[derive(Default)]
+struct Made {
+    written: AtomicU64,
+    kept: AtomicU32,
+    dropped: u64,
+}
+
+fn bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+    let style = ProgressStyle::with_template("scrambles {bar:24} {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// The first Ctrl-C ends after the row groups at work, the second at once.
+async fn until_a_signal(work: &Arc<Work>, call: &Call) -> Result<Made, Failure> {
+    let mut signals = Signals::new()?;
+    let mine = Arc::clone(work);
+    let mut making = tokio::task::spawn_blocking(move || make(&mine));
+    let ended = |joined: Result<Result<Made, Failure>, tokio::task::JoinError>| {
+        joined.unwrap_or_else(|panic| Err(Failure::Internal(format!("a thread ended: {panic}"))))
+    };
+    let signal = tokio::select! {
+        made = &mut making => return ended(made),
+        signal = signals.next() => signal,
+    };
+    signals.next_one_kills();
+    work.stop.ask();
+    match ended(making.await) {
+        Ok(made) => Ok(made),
+        Err(Failure::Internal(what)) => Err(Failure::Internal(what)),
+        Err(_) => Err(Failure::Interrupted {
+            signal,
+            say: format!(
+                "stopped; the files that are whole stay in {}; to go on, give the same command again:\n  {}",
+                work.dataset.path().display(),
+                call.command.replace(" --overwrite", "")
+            ),
+        }),
+    }
+}
+
+/// Makes the parts that are not there, as many at once as there are threads.
+fn make(work: &Work) -> Result<Made, Failure> {
+    let spec = work.parts.spec();
+    let mut made = Made::default();
+    let dropped = match work.unique {
+        false => Dropped::none(spec),
+        true => {
+            let walks = &work.parts.loaded().walks;
+            let find = || unique::find(spec, walks, work.memory_bytes, &work.stop);
+            work.pool.install(find)?
+        }
+    };
+    made.dropped = dropped.count;
+    let parts = spec.parts() as u32;
+    work.bar.set_length(spec.rows);
+    let next = AtomicU32::new(0);
+    let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let writers = work.pool.current_num_threads().min(parts as usize);
+    std::thread::scope(|scope| {
+        for _ in 0..writers {
+            scope.spawn(|| {
+                loop {
+                    let part = next.fetch_add(1, Relaxed);
+                    if part >= parts || work.stop.is_asked() {
+                        return;
+                    }
+                    if let Err(error) = one(work, part, &dropped, &made) {
+                        work.stop.ask();
+                        let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                        first.get_or_insert(error);
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    work.stop.check()?;
+    Ok(made)
+}
+
+fn one(work: &Work, part: u32, dropped: &Dropped, made: &Made) -> Result<(), Failure> {
+    let spec = work.parts.spec();
+    let (first, rows) = spec.part(part);
+    let left_out = (first..first + rows)
+        .filter(|&row| dropped.has(row))
+        .count() as u64;
+    if work.dataset.has(spec, part, rows - left_out) {
+        made.kept.fetch_add(1, Relaxed);
+    } else {
+        work.dataset.put(&spec.part_name(part), |file| {
+            let sink = BufWriter::with_capacity(1 << 20, file);
+            let write = || {
+                work.parts
+                    .write(part, sink, &|row| dropped.has(row), &work.stop)
+            };
+            let (sink, _) = work.pool.install(write).map_err(failure)?;
+            let flushed = sink.into_inner().map_err(|error| error.into_error());
+            flushed
+                .map(|_| ())
+                .map_err(|error| Failure::other(format!("the disk: {error}")))
+        })?;
+    }
+    made.written.fetch_add(rows - left_out, Relaxed);
+    work.bar.inc(rows);
+    work.bar.set_message(format!(
+        "{} of {} rows, {}/s",
+        short(work.bar.position() as f64),
+        short(spec.rows as f64),
+        short(work.bar.per_sec())
+    ));
+    Ok(())
+}
+
+fn failure(error: PartError) -> Failure {
+    match error {
+        PartError::Engine(EngineError::Input(what)) => Failure::Other(what),
+        PartError::Engine(error) => error.into(),
+        PartError::Columns(error) => Failure::Other(format!("a file cannot be written: {error}")),
+    }
+}
+
+fn report(
+    work: &Work,
+    made: &Made,
+    seconds: f64,
+    as_json: bool,
+    call: &Call,
+) -> Result<(), Failure> {
+    let spec = work.parts.spec();
+    let parts = spec.parts() as u32;
+    let path = |part| work.dataset.path().join(spec.part_name(part));
+    let bytes = (0..parts).filter_map(|part| path(part).metadata().ok());
+    let report = Report {
+        kind: "scrambles",
+        puzzle: spec.puzzle.name().into(),
+        out: work.dataset.path().display().to_string(),
+        format: spec.format.extension(),
+        seed: spec.walks.seed.to_string(),
+        rules: spec.walks.rules.name(),
+        offset: spec.offset,
+        rows: spec.rows,
+        written: made.written.load(Relaxed),
+        dropped: work.unique.then_some(made.dropped),
+        files: parts,
+        kept: made.kept.load(Relaxed),
+        columns: work.parts.fields().iter().map(|f| f.name.clone()).collect(),
+        row_group_rows: spec.group_rows(),
+        part_rows: spec.part_rows,
+        bytes: bytes.map(|about| about.len()).sum(),
+        seconds,
+        rows_per_second: spec.rows as f64 / seconds.max(1e-9),
+    };
+    if as_json {
+        return json::print_signed(&report, &call.command);
+    }
+    let say =
+        |label: &str, text: String| line(&format!("{:<13} {text}", console::style(label).dim()));
+    say(
+        "scrambles",
+        format!("{}, seed {}, {}", report.puzzle, report.seed, report.rules),
+    )?;
+    say("rows", grouped(&report.written.to_string()))?;
+    if let Some(dropped) = report.dropped {
+        let part = 100.0 * dropped as f64 / report.rows as f64;
+        say(
+            "dropped",
+            format!(
+                "{} repeat the state of an earlier row ({part:.1} %)",
+                grouped(&dropped.to_string())
+            ),
+        )?;
+    }
+    say("columns", report.columns.join(", "))?;
+    let there = match report.kept {
+        0 => String::new(),
+        kept => format!(", {kept} of them there already"),
+    };
+    say(
+        "files",
+        format!(
+            "{} in {}, {}{there}",
+            report.files,
+            report.out,
+            crate::memory::show(report.bytes)
+        ),
+    )?;
+    say(
+        "time",
+        format!(
+            "{}, {} rows/s",
+            span(seconds),
+            short(report.rows_per_second)
+        ),
+    )
+}
