@@ -154,6 +154,36 @@ fn a_cluster_of_any_size_gives_the_bytes_of_one_process() {
     }
 }
 
+/// The distances of a cluster's job label the rows of a run.
+#[test]
+fn labels_from_a_job_of_a_coordinator() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let _workers = workers(&user, 1);
+    user.json("submit bfs lrx:7 --keep frontiers --wait --json");
+    user.json("submit bfs lx:7 --wait --json");
+    let question = "run scrambles lrx:7 --rows 2000 --label exact --json";
+    user.json(&format!("{question} --out own"));
+    user.json(&format!("{question} --out theirs --distances 1"));
+    assert!(files(&user.path("own")) == files(&user.path("theirs")));
+    let refused = |flags: &str, parts: &[&str]| {
+        user.run(&format!("run scrambles {flags} --out no"))
+            .is_refused(parts);
+        assert!(!user.path("no").exists(), "{flags}");
+    };
+    refused(
+        "lrx:8 --rows 9 --label exact --distances 1",
+        &["job 1", "lrx:8"],
+    );
+    refused(
+        "lx:7 --rows 9 --label exact --distances 2",
+        &["job 2", "inverted"],
+    );
+    refused("lrx:7 --rows 9 --label exact --distances 7", &["no job 7"]);
+    refused("lrx:7 --rows 9 --distances 1", &["--label"]);
+    refused("cube:3 --rows 9 --label exact", &["cube:3"]);
+}
+
 /// Distances from the root by the plainest search there is.
 fn search(generators: &[Vec<usize>]) -> HashMap<Vec<u8>, i64> {
     let root: Vec<u8> = (0..generators[0].len() as u8).collect();
