@@ -72,6 +72,8 @@ fn ours(needs: &BTreeMap<String, BTreeSet<String>>, package: &str) -> Vec<String
 fn the_rooms_know_only_whom_they_may_know() {
     let needs = needs();
     assert_eq!(ours(&needs, "antipode-solver-core"), [""; 0]);
+    assert_eq!(ours(&needs, "antipode-columns"), [""; 0]);
+    assert!(!needs["antipode-coordinator"].contains("parquet"));
     assert!(
         !needs["antipode-coordinator"].contains("antipode-worker"),
         "coordinator must not know worker"

@@ -1,4 +1,4 @@
-//! Columns of rows: blocks of walks, drawn in parallel, put together in order.
+//! Columns of rows: blocks of walks, drawn in parallel.
 
 use super::Parts;
 use antipode_columns::{Batch, Cell, Column as Made, Values};
@@ -19,27 +19,16 @@ pub trait Labels: Send + Sync {
 /// Rows that are drawn together.
 const ROWS_TOGETHER: usize = 4096;
 
-/// The rows `first .. first + rows`.
-pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Batch, EngineError> {
+/// The rows `first .. first + rows`, in pieces that follow each other.
+pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Vec<Batch>, EngineError> {
     let starts: Vec<usize> = (0..rows).step_by(ROWS_TOGETHER).collect();
-    let pieces: Vec<Batch> = starts
+    starts
         .into_par_iter()
         .map_init(Block::default, |block, from| {
             let count = ROWS_TOGETHER.min(rows - from);
             piece(parts, first + from as u64, count, block)
         })
-        .collect::<Result<_, _>>()?;
-    let mut pieces = pieces.into_iter();
-    let mut all = pieces.next().unwrap_or_default();
-    for column in &mut all.columns {
-        reserve(column, rows);
-    }
-    for piece in pieces {
-        for (to, from) in all.columns.iter_mut().zip(piece.columns) {
-            append(to, from);
-        }
-    }
-    Ok(all)
+        .collect()
 }
 
 fn piece(parts: &Parts, first: u64, rows: usize, block: &mut Block) -> Result<Batch, EngineError> {
@@ -185,13 +174,6 @@ fn words(
     Made {
         values,
         valid: valid.contains(&false).then_some(valid),
-    }
-}
-
-fn reserve(column: &mut Made, rows: usize) {
-    if let Values::Vector { cell, len, bytes } = &mut column.values {
-        let more = (rows * cell.bytes() * *len).saturating_sub(bytes.len());
-        bytes.reserve_exact(more);
     }
 }
 

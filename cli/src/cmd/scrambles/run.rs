@@ -5,6 +5,7 @@ use super::super::run::RunArgs;
 use super::super::{Call, block_on};
 use super::label;
 use super::unique::{self, Dropped};
+use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
 use crate::render::{grouped, json, line, short, span};
@@ -37,6 +38,13 @@ pub struct Args {
     /// Leave out rows whose state an earlier row has, and say how many; adds a column with the row's number
     #[arg(long)]
     unique: bool,
+
+    /// With --label: take the distances of this finished job of a coordinator, `run bfs` otherwise
+    #[arg(long, value_name = "JOB", requires = "label")]
+    distances: Option<String>,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 
     #[command(flatten)]
     run: RunArgs,
@@ -80,14 +88,17 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     }
     let about = describe(&spec, &loaded);
     let manifest = Manifest::new(spec.clone(), about, args.unique)?;
-    let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
-    let labels = match args.scrambles.label {
-        None => None,
-        Some(_) => {
-            let exact = label::exact(&spec.puzzle, &args.run, call)?;
-            Some(Arc::new(exact) as Arc<dyn Labels>)
+    Dataset::look(&args.out, &manifest, args.overwrite)?;
+    let labels = match (args.scrambles.label, &args.distances) {
+        (None, _) => None,
+        (Some(_), None) => Some(label::made_here(&spec.puzzle, &args.run, call)?),
+        (Some(_), Some(job)) => {
+            let how = &args.run.how.compute;
+            Some(label::of_job(&spec.puzzle, job, &args.coordinator, how)?)
         }
     };
+    let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
+    let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
     let work = Arc::new(Work {
         parts,
