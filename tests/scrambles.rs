@@ -41,7 +41,7 @@ fn reader(folder: &Path, name: &str) -> Reader<File> {
 const FIRST: &str = "scrambles-000000000000.parquet";
 
 #[test]
-fn threads_kernels_and_kills_do_not_change_a_byte() {
+fn threads_and_kills_do_not_change_a_byte() {
     let user = User::new();
     let question = "run scrambles cube:3 --rows 300k --part-rows 8192 --seed 7 --columns state,depth,word,solution,key";
     let report = user.json(&format!("{question} --out one --threads 1 --json"));
