@@ -5,6 +5,7 @@ pub mod batch;
 pub mod diameter;
 pub mod landmark_hulls;
 pub mod landmarks;
+pub mod scrambles;
 
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};

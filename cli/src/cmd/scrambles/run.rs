@@ -8,14 +8,14 @@ use super::unique::{self, Dropped};
 use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
-use crate::render::{grouped, json, line, short, span};
+use crate::render::{json, short};
+use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
 use antipode_worker::scrambles::{Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -48,33 +48,6 @@ pub struct Args {
 
     #[command(flatten)]
     run: RunArgs,
-}
-
-/// The JSON form is described in `docs/schema/scrambles.schema.json`.
-#[derive(Debug, Serialize)]
-struct Report {
-    kind: &'static str,
-    puzzle: String,
-    out: String,
-    format: &'static str,
-    seed: String,
-    rules: &'static str,
-    offset: u64,
-    /// Rows that were asked for.
-    rows: u64,
-    /// Rows that the files have.
-    written: u64,
-    /// Rows left out because an earlier one has their state; null without `--unique`.
-    dropped: Option<u64>,
-    files: u32,
-    /// Files that were there already.
-    kept: u32,
-    columns: Vec<String>,
-    row_group_rows: u32,
-    part_rows: u32,
-    bytes: u64,
-    seconds: f64,
-    rows_per_second: f64,
 }
 
 /// `run scrambles PUZZLE --out DIR`.
@@ -112,13 +85,11 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let begin = Instant::now();
     let made = block_on(until_a_signal(&work, call))?;
     work.bar.finish_and_clear();
-    report(
-        &work,
-        &made,
-        begin.elapsed().as_secs_f64(),
-        args.run.json,
-        call,
-    )
+    let report = report(&work, &made, begin.elapsed().as_secs_f64());
+    match args.run.json {
+        true => json::print_signed(&report, &call.command),
+        false => report.print(),
+    }
 }
 
 /// What the threads share.
@@ -261,18 +232,12 @@ fn failure(error: PartError) -> Failure {
     }
 }
 
-fn report(
-    work: &Work,
-    made: &Made,
-    seconds: f64,
-    as_json: bool,
-    call: &Call,
-) -> Result<(), Failure> {
+fn report(work: &Work, made: &Made, seconds: f64) -> ScramblesReport {
     let spec = work.parts.spec();
     let parts = spec.parts() as u32;
     let path = |part| work.dataset.path().join(spec.part_name(part));
     let bytes = (0..parts).filter_map(|part| path(part).metadata().ok());
-    let report = Report {
+    ScramblesReport {
         kind: "scrambles",
         puzzle: spec.puzzle.name().into(),
         out: work.dataset.path().display().to_string(),
@@ -291,47 +256,5 @@ fn report(
         bytes: bytes.map(|about| about.len()).sum(),
         seconds,
         rows_per_second: spec.rows as f64 / seconds.max(1e-9),
-    };
-    if as_json {
-        return json::print_signed(&report, &call.command);
     }
-    let say =
-        |label: &str, text: String| line(&format!("{:<13} {text}", console::style(label).dim()));
-    say(
-        "scrambles",
-        format!("{}, seed {}, {}", report.puzzle, report.seed, report.rules),
-    )?;
-    say("rows", grouped(&report.written.to_string()))?;
-    if let Some(dropped) = report.dropped {
-        let part = 100.0 * dropped as f64 / report.rows as f64;
-        say(
-            "dropped",
-            format!(
-                "{} repeat the state of an earlier row ({part:.1} %)",
-                grouped(&dropped.to_string())
-            ),
-        )?;
-    }
-    say("columns", report.columns.join(", "))?;
-    let there = match report.kept {
-        0 => String::new(),
-        kept => format!(", {kept} of them there already"),
-    };
-    say(
-        "files",
-        format!(
-            "{} in {}, {}{there}",
-            report.files,
-            report.out,
-            crate::memory::show(report.bytes)
-        ),
-    )?;
-    say(
-        "time",
-        format!(
-            "{}, {} rows/s",
-            span(seconds),
-            short(report.rows_per_second)
-        ),
-    )
 }
