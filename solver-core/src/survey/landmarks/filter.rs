@@ -11,13 +11,13 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// About ten bits a key, two of them set: one state in thirty passes without being in the level.
+    /// About sixteen bits a key, four of them set in one word: one state in two hundred passes without being in the level.
     pub fn of<K: Key>(level: &Level<K>) -> Filter {
         let parts = level
             .parts()
             .par_iter()
             .map(|keys| {
-                let mut words = vec![0u64; keys.len() / 6 + 1];
+                let mut words = vec![0u64; keys.len() / 4 + 1];
                 for key in keys {
                     let (word, bits) = Filter::place(key.spread(), words.len());
                     words[word] |= bits;
@@ -30,14 +30,15 @@ impl Filter {
 
     /// Bytes of a filter of so many keys.
     pub fn bytes(keys: u64) -> u64 {
-        keys / 6 * 8 + PARTS as u64 * 8
+        keys / 4 * 8 + PARTS as u64 * 8
     }
 
     #[inline]
     fn place(hash: u64, words: usize) -> (usize, u64) {
-        // The part took the top 8 bits; the next 32 say the word, the lowest 12 the bits.
+        // The part took the top 8 bits; the next 32 say the word, the lowest 24 the bits.
         let word = ((hash >> 24 & 0xffff_ffff) * words as u64 >> 32) as usize;
-        (word, 1 << (hash & 63) | 1 << (hash >> 6 & 63))
+        let bits = (0..4).fold(0, |bits, k| bits | 1 << (hash >> (6 * k) & 63));
+        (word, bits)
     }
 
     #[inline]

@@ -29,19 +29,18 @@ pub struct LandmarksSpec {
 const PER_SIZE: u64 = super::rows::COUNT as u64;
 
 impl LandmarksSpec {
-    /// `topspin, k=4, n = 6..13`.
+    /// `topspin, k=4, n = 6..13`, or `n = 8` for a single size.
     pub fn title(&self) -> String {
         let parameters = self.parameters.iter().map(|(name, value)| match &**name {
             "" => format!(", {value}"),
             name => format!(", {name}={value}"),
         });
-        format!(
-            "{}{}, n = {}..{}",
-            self.family,
-            parameters.collect::<String>(),
-            self.from,
-            self.to
-        )
+        let sizes = match self.from == self.to {
+            true => self.to.to_string(),
+            false => format!("{}..{}", self.from, self.to),
+        };
+        let parameters: String = parameters.collect();
+        format!("{}{parameters}, n = {sizes}", self.family)
     }
 
     /// Number of sizes, which are the items.
