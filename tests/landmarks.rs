@@ -120,6 +120,22 @@ fn larger_sizes_are_searched_from_both_ends_within_their_budgets() {
 }
 
 #[test]
+fn a_time_limit_is_told_in_the_answer() {
+    let user = User::new();
+    let run = "run landmarks topspin --k 4 --n 6..18 --enumerate-to 0 --time-limit 50ms --json";
+    let report = user.json(run);
+    fits("landmarks", &report);
+    let surveys = report["surveys"].as_array().expect("surveys");
+    let last = &surveys[12];
+    assert_eq!(last["ended"], "time limit");
+    assert_eq!(last["reproducible"], false);
+    let open = last["open"].as_array().map_or(0, Vec::len);
+    assert!(open > 0, "{last}");
+    let complete = surveys.iter().filter(|s| s["ended"] == "complete");
+    assert!(complete.clone().all(|s| s["reproducible"] == true));
+}
+
+#[test]
 fn other_families_and_groups_that_lack_landmarks() {
     let user = User::new();
     let report = user.json("run landmarks lrx --n 6..8 --json");

@@ -130,7 +130,7 @@ fn parse_parameter(text: &str) -> Result<(String, String), String> {
     };
     if !is_word(value)
         || !(name.is_empty() || is_word(name))
-        || !name.is_empty() != text.contains('=')
+        || name.is_empty() == text.contains('=')
     {
         return Err(format!("'{text}' is not a parameter; write it like T=2"));
     }

@@ -36,7 +36,8 @@ impl Filter {
     #[inline]
     fn place(hash: u64, words: usize) -> (usize, u64) {
         // The part took the top 8 bits; the next 32 say the word, the lowest 24 the bits.
-        let word = ((hash >> 24 & 0xffff_ffff) * words as u64 >> 32) as usize;
+        let place = hash >> 24 & 0xffff_ffff;
+        let word = ((place * words as u64) >> 32) as usize;
         let bits = (0..4).fold(0, |bits, k| bits | 1 << (hash >> (6 * k) & 63));
         (word, bits)
     }

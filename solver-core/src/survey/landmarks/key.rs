@@ -91,7 +91,8 @@ pub(super) struct Shifts<K> {
 impl<K: Key> Shifts<K> {
     pub fn of(p: &Perm) -> Shifts<K> {
         let full = (1usize << K::BITS) - 1;
-        let (mut up, mut down): (Vec<(K, u32)>, Vec<(K, u32)>) = (Vec::new(), Vec::new());
+        let mut up: Vec<(K, u32)> = Vec::new();
+        let mut down: Vec<(K, u32)> = Vec::new();
         for to in 0..p.len() {
             let from = p.at(to);
             let (list, by) = if to >= from {

@@ -174,7 +174,7 @@ impl<'a, K: Key> Run<'a, K> {
 
     /// Where all moves are odd, the parity of a distance is known.
     fn fits(&self, target: &Target<K>, distance: usize) -> bool {
-        !self.all_odd || target.goal.state.is_even() == (distance % 2 == 0)
+        !self.all_odd || target.goal.state.is_even() == distance.is_multiple_of(2)
     }
 
     fn open(&self) -> u64 {
