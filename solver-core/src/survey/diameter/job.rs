@@ -108,9 +108,22 @@ impl DiameterSpec {
     /// What computes the items.
     ///
     /// # Errors
-    /// [`SurveyError::TooLarge`] and [`SurveyError::Group`], as messages.
+    /// [`SurveyError::BeyondWorkers`] where the graph is too large, [`SurveyError::Group`] where its group is.
     pub fn load(&self) -> Result<DiameterBatch, SurveyError> {
-        let graph = Graph::build(&self.puzzle, MEMORY_MAX)?;
+        let graph = Graph::build(&self.puzzle, MEMORY_MAX).map_err(|error| match error {
+            SurveyError::TooLarge {
+                states,
+                moves,
+                needed,
+                allowed,
+            } => SurveyError::BeyondWorkers {
+                states,
+                moves,
+                needed,
+                allowed,
+            },
+            other => other,
+        })?;
         let transitive = Transitivity::of(&self.puzzle)?;
         // Where one source would do, to search from all of them is the point.
         let symmetry = match (self.route, transitive.is_regular()) {
