@@ -90,7 +90,7 @@ pub fn scrambles(args: &ScramblesArgs, call: &Call) -> Result<(), Failure> {
     let spec = args.scrambles.spec(args.scrambles.puzzle.load()?, false)?;
     spec.plan().map_err(Failure::input)?;
     job(BatchSpec::Scrambles(spec).into(), &args.submit, None, call)?;
-    eprintln!("`antipode get JOB --out DIR` fetches the files of a finished job");
+    eprintln!("`antipode get last --out DIR` fetches the files when it is finished");
     Ok(())
 }
 

@@ -182,6 +182,13 @@ pub fn keep_word(keep: Keep) -> &'static str {
     }
 }
 
+/// How much of a job of items is done.
+pub fn items_done(status: &JobStatus) -> String {
+    let counted = sum(status) + u128::from(status.partial);
+    let total = status.definition.space.states.as_deref().unwrap_or("?");
+    format!("{counted} of {total} done")
+}
+
 /// Sum of the finished levels.
 pub fn sum(status: &JobStatus) -> u128 {
     status

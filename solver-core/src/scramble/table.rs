@@ -251,7 +251,10 @@ impl ScramblesSpec {
         Ok(ItemPlan {
             counts: (0..parts).map(|part| self.part(part).1).collect(),
             proof: "every row is in one part".into(),
-            layout: format!("{parts} parts of up to {} rows", self.part_rows),
+            layout: format!(
+                "{parts} parts of up to {} rows, seed {}",
+                self.part_rows, self.walks.seed
+            ),
         })
     }
 }

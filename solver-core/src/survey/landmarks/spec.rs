@@ -114,6 +114,13 @@ impl LandmarksSpec {
                 "n = {to} is too large: landmarks are searched for up to n = {most}"
             ));
         }
+        if self.budget.memory_bytes < super::size::LEAST_BYTES {
+            return Err(format!(
+                "{} bytes of memory are too few; give --memory at least {} MiB",
+                self.budget.memory_bytes,
+                super::size::LEAST_BYTES >> 20
+            ));
+        }
         if self.budget.max_nodes == 0 {
             return Err("a search of no nodes finds nothing; give --max-nodes at least 1".into());
         }
