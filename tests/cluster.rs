@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Process, User, eventually};
+use common::{Process, User, eventually, fits};
 
 /// `growth_cayleypy.json`, row `topspin-9-4`.
 const TOPSPIN_9: [u64; 24] = [
@@ -298,4 +298,33 @@ fn a_worker_that_joins_takes_over_shards_of_a_directed_list() {
     let counts: Vec<String> = published("lx-9").iter().map(u64::to_string).collect();
     assert_eq!(report["counts"], serde_json::json!(counts));
     assert_eq!(report["workers"], 2, "{report}");
+}
+
+#[test]
+fn a_job_of_items_says_how_far_it_is() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let submitted = user.json("submit diameter lrx:7 --method all-pairs --json");
+    let job = submitted["job"].as_u64().expect("a number");
+    let waiting = user.json(&format!("show {job} --json"));
+    fits("batch", &waiting);
+    assert_eq!(waiting["kind"], "diameter");
+    assert_eq!(
+        (&waiting["counted"], &waiting["total"]),
+        (&"0".into(), &"5040".into())
+    );
+    let text = user.run(&format!("show {job}")).stdout;
+    assert!(text.contains("0 of 5,040"), "{text}");
+    let paused = user.json(&format!("pause {job} --json"));
+    fits("batch", &paused);
+    assert_eq!(paused["state"], "paused");
+    let _workers = workers(&user, 2);
+    let resumed = user.json(&format!("resume {job} --json"));
+    fits("batch", &resumed);
+    eventually("the job is finished", || {
+        user.json("show last --json")["state"] == "finished"
+    });
+    fits("diameter", &user.json("show last --json"));
+    let text = user.run(&format!("explain {job}/item/0")).stdout;
+    assert!(text.contains("has ended"), "{text}");
 }

@@ -120,6 +120,22 @@ fn larger_sizes_are_searched_from_both_ends_within_their_budgets() {
 }
 
 #[test]
+fn a_time_limit_is_told_in_the_answer() {
+    let user = User::new();
+    let run = "run landmarks topspin --k 4 --n 6..18 --enumerate-to 0 --time-limit 50ms --json";
+    let report = user.json(run);
+    fits("landmarks", &report);
+    let surveys = report["surveys"].as_array().expect("surveys");
+    let last = &surveys[12];
+    assert_eq!(last["ended"], "time limit");
+    assert_eq!(last["reproducible"], false);
+    let open = last["open"].as_array().map_or(0, Vec::len);
+    assert!(open > 0, "{last}");
+    let complete = surveys.iter().filter(|s| s["ended"] == "complete");
+    assert!(complete.clone().all(|s| s["reproducible"] == true));
+}
+
+#[test]
 fn other_families_and_groups_that_lack_landmarks() {
     let user = User::new();
     let report = user.json("run landmarks lrx --n 6..8 --json");
@@ -190,10 +206,10 @@ fn one_and_two_workers_a_kill_and_a_resume_change_nothing() {
 fn a_killed_run_goes_on() {
     let user = User::new();
     let quiet = user.json(&format!("{RUN} --data quiet"));
-    let mut command = user.command(format!("{RUN} --data store").split(' '));
+    let mut command = user.command(format!("{RUN} --data store --log info").split(' '));
     command.env("ANTIPODE_TEST_DELAY", "shard=4,ms=600000");
     let mut process = Process::of(command);
-    process.wait_for_line("store:");
+    process.wait_for_line("registered");
     process.signal("KILL");
     assert_eq!(process.finish().code, None, "it was killed");
     let resumed = user.json(&format!("{RUN} --data store"));
@@ -255,7 +271,7 @@ fn bad_input_is_refused() {
     for (flags, parts) in [
         ("topspin --k 4 --n 5..8", vec!["n = 5", "from n = 6 on"]),
         ("topspin --k 4 --n 9..6", vec!["9..6", "backwards"]),
-        ("topspin --k 4 --n 6..26", vec!["26", "up to n = 25"]),
+        ("topspin --k 4 --n 6..26", vec!["26", "up to n = 24"]),
         ("topspin --k 4 --n six", vec!["six", "6..13"]),
         ("topspin --k 4 --n -6..8", vec!["-6..8"]),
         ("topspin --k 4", vec!["--n"]),

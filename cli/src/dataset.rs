@@ -45,43 +45,57 @@ fn refuse(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 impl Dataset {
-    /// Begins a data set, or takes one up that the same question has begun.
+    /// Could the data set go there? Nothing is written.
     ///
     /// # Errors
-    /// The directory holds something else and `overwrite` is not set, or another process writes there.
-    pub fn open(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<Dataset, Failure> {
+    /// The directory holds something else and `overwrite` is not set.
+    pub fn look(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(), Failure> {
         let shown = path.display();
         if path.as_os_str().is_empty() {
             return Err(Failure::input("--out is empty; name a directory"));
         }
-        if path.exists() && !path.is_dir() {
+        if !path.exists() {
+            return Ok(());
+        }
+        if !path.is_dir() {
             return Err(Failure::input(format!(
                 "--out {shown} is a file; name a directory (it is created where needed)"
             )));
         }
-        fs::create_dir_all(path).map_err(|error| refuse(path, &error))?;
         let mut entries = names(path)?;
         entries.retain(|name| !name.starts_with(UNFINISHED));
-        let known = entries.iter().any(|name| name == MANIFEST);
         if let Some(other) = entries.iter().find(|name| !is_ours(name)) {
             return Err(Failure::input(format!(
                 "--out {shown} is not empty: there is {other}; choose another directory"
             )));
         }
-        if known && !overwrite {
-            let old = Manifest::read(path)?;
-            if (&old.spec, old.unique) != (&manifest.spec, manifest.unique) {
-                return Err(Failure::input(format!(
-                    "--out {shown} is not empty: it holds other scrambles ({}); choose another directory, or replace them with --overwrite",
-                    old.title()
-                )));
-            }
-        } else if !entries.is_empty() && !known && !overwrite {
+        let Some(first) = entries.first().filter(|_| !overwrite) else {
+            return Ok(());
+        };
+        if !entries.iter().any(|name| name == MANIFEST) {
             return Err(Failure::input(format!(
-                "--out {shown} is not empty: there is {}, and no {MANIFEST} says what it belongs to; choose another directory, or replace it with --overwrite",
-                entries[0]
+                "--out {shown} is not empty: there is {first}, and no {MANIFEST} says what it belongs to; \
+                 choose another directory, or replace it with --overwrite"
             )));
         }
+        let old = Manifest::read(path)?;
+        match (&old.spec, old.unique) == (&manifest.spec, manifest.unique) {
+            true => Ok(()),
+            false => Err(Failure::input(format!(
+                "--out {shown} is not empty: it holds other scrambles ({}); \
+                 choose another directory, or replace them with --overwrite",
+                old.title()
+            ))),
+        }
+    }
+
+    /// Begins a data set, or takes one up that the same question has begun.
+    ///
+    /// # Errors
+    /// The directory holds something else and `overwrite` is not set, or another process writes there.
+    pub fn open(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<Dataset, Failure> {
+        Dataset::look(path, manifest, overwrite)?;
+        fs::create_dir_all(path).map_err(|error| refuse(path, &error))?;
         let lock = lock(path)?;
         for name in names(path)? {
             let unfinished = name.starts_with(UNFINISHED) && name.ends_with(".tmp");

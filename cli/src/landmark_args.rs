@@ -23,7 +23,7 @@ pub struct LandmarkArgs {
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_parameter)]
     parameters: Vec<(String, String)>,
 
-    /// States that the search of one size may make and look up, e.g. 500000 or 2e9
+    /// States that the search of one size may make and look up, e.g. 500000, 20M or 2e9
     #[arg(long, value_name = "COUNT", default_value = "1e9", value_parser = parse_count, allow_hyphen_values = true)]
     max_nodes: u64,
 
@@ -96,22 +96,14 @@ fn parse_range(text: &str) -> Result<(u32, u32), String> {
     Ok((from, to))
 }
 
-/// `500000`, `2_000_000` or `2e9`.
+/// `500000`, `20M` or `2e9`.
 fn parse_count(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is not a count of 1 and more; write it like 500000 or 2e9");
-    let plain = text.replace('_', "");
-    let count = match plain.split_once(['e', 'E']) {
-        None => plain.parse().map_err(|_| wrong())?,
-        Some((digits, power)) => {
-            let digits: u64 = digits.parse().map_err(|_| wrong())?;
-            let power: u32 = power.parse().map_err(|_| wrong())?;
-            10u64
-                .checked_pow(power)
-                .and_then(|p| p.checked_mul(digits))
-                .ok_or_else(wrong)?
-        }
-    };
-    if count == 0 { Err(wrong()) } else { Ok(count) }
+    match crate::scramble_args::count(text) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(format!(
+            "'{text}' is not a count of 1 and more; write it like 500000, 20M or 2e9"
+        )),
+    }
 }
 
 fn parse_limit(text: &str) -> Result<Duration, String> {
@@ -130,7 +122,7 @@ fn parse_parameter(text: &str) -> Result<(String, String), String> {
     };
     if !is_word(value)
         || !(name.is_empty() || is_word(name))
-        || !name.is_empty() != text.contains('=')
+        || name.is_empty() == text.contains('=')
     {
         return Err(format!("'{text}' is not a parameter; write it like T=2"));
     }

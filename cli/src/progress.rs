@@ -10,7 +10,10 @@ use antipode_solver_core::batch;
 use antipode_solver_core::space::SpaceDef;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Without a terminal a job of items says how far it is this often.
+const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows a job while it runs.
 pub struct Progress {
@@ -22,6 +25,8 @@ pub struct Progress {
     /// When the first status came, and how many states were counted then (a resumed job starts with many).
     began: Option<(Instant, u128)>,
     total: Option<u128>,
+    /// Where there is no bar: when the next line is due, counted from the first status.
+    say_after: Duration,
     /// Why the job does not move, and whether that was said.
     stalled: Option<(String, bool)>,
 }
@@ -46,6 +51,7 @@ impl Progress {
                 .filter(|_| depth.is_none())
                 .and_then(|s| s.parse().ok()),
             stalled: None,
+            say_after: SAY_EVERY,
         }
     }
 
@@ -127,12 +133,19 @@ impl Progress {
             None => (kind.to_string(), ""),
             Some(_) => (self.stage(status, counted), " states"),
         };
-        self.bar.set_prefix(prefix);
-        self.bar.set_message(format!(
+        let message = format!(
             "{}{of}{what}, {}{what}/s, time left: {left}",
             short(counted as f64),
             short(rate)
-        ));
+        );
+        // Levels speak for themselves; items do not.
+        let silent = self.table.is_none() && self.bar.is_hidden();
+        if silent && began.elapsed() >= self.say_after {
+            self.say_after = began.elapsed() + SAY_EVERY;
+            eprintln!("{prefix}: {message}");
+        }
+        self.bar.set_prefix(prefix);
+        self.bar.set_message(message);
     }
 
     /// What is being done.

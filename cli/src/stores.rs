@@ -30,7 +30,7 @@ pub struct StoredJob {
 
 /// Is there a coordinator's store in this folder?
 pub fn is_store(folder: &Path) -> bool {
-    folder.join(antipode_coordinator::STORE_FILE).is_file()
+    antipode_coordinator::is_store(folder)
 }
 
 /// All jobs under `data`, oldest first. A store in use by a process is left out, and said so on stderr.

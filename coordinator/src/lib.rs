@@ -33,7 +33,7 @@ pub use config::Config;
 pub use error::{OpenError, ServeError};
 pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};
-pub use store::STORE_FILE;
+pub use store::{STORE_FILE, is_store};
 
 use antipode_proto::link::{self, WorkerLink};
 use antipode_proto::status::JobStatus;

@@ -39,11 +39,12 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
     let progress = job.progress();
     let levels = levels(job);
     let complete: u64 = levels.iter().map(|level| level.count).sum();
-    // Of a job that has ended only the complete levels are kept.
-    let total = if progress.phase.is_final() {
-        complete
+    // Of a job that has ended the plan is gone.
+    let partial = if progress.phase.is_final() {
+        progress.partial
     } else {
-        u64::try_from(job.bfs().total()).unwrap_or(u64::MAX)
+        let total = u64::try_from(job.bfs().total()).unwrap_or(u64::MAX);
+        total.saturating_sub(complete)
     };
     let kernels: BTreeSet<&str> = progress
         .workers
@@ -59,7 +60,7 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
         job: id,
         definition: Arc::clone(&job.record().definition),
         state: job_state(job),
-        partial: total.saturating_sub(complete),
+        partial,
         levels,
         exhausted: progress.exhausted,
         antipodes: progress
@@ -246,6 +247,13 @@ pub fn explain(
             let Some(known) = state.jobs().get(&JobId(job)) else {
                 return Err(no_job(job));
             };
+            let graph = known.bfs().graph();
+            if graph.is_batch() && (level != 1 || shard as usize >= graph.shards()) {
+                return Err(format!(
+                    "job {job} has the items 0 to {}; write {job}/item/N",
+                    graph.shards() - 1
+                ));
+            }
             let explained = state.explain_task(JobId(job), level, shard);
             let explained = explained.ok_or_else(|| {
                 if known.progress().phase.is_final() {

@@ -1,4 +1,5 @@
 //! Rows a second of scrambles in memory: `scrambles [PUZZLE] [MAX_DEPTH] [RULES]`, on the threads of RAYON_NUM_THREADS.
+//! On a machine that is busy with other things the numbers a CPU second say more.
 
 use antipode_solver_core::puzzle::{PuzzleOptions, resolve};
 use antipode_solver_core::scramble::children::Children;
@@ -6,6 +7,24 @@ use antipode_solver_core::scramble::{Block, Rules, Shape, WalkSpec, Walks};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+/// Seconds of all threads of this process so far; 0 where the system does not say.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after.split_whitespace().skip(11).take(2);
+    ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+/// Prints a rate by the clock and by CPU time.
+fn say(what: &str, number: u64, (begin, cpu): (Instant, f64), sum: &AtomicU64) {
+    println!(
+        "{what}: {:.1} M/s, {:.1} M a CPU second ({})",
+        number as f64 / begin.elapsed().as_secs_f64() / 1e6,
+        number as f64 / (cpu_seconds() - cpu) / 1e6,
+        sum.load(Ordering::Relaxed)
+    );
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -34,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let blocks = 20_000_000 / block_rows as u64;
     // The sum keeps the work from being left out.
     let sum = AtomicU64::new(0);
-    let begin = Instant::now();
+    let begin = (Instant::now(), cpu_seconds());
     (0..blocks)
         .into_par_iter()
         .for_each_init(Block::default, |block, k| {
@@ -44,16 +63,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Ordering::Relaxed,
             );
         });
-    let seconds = begin.elapsed().as_secs_f64();
     let rows = blocks * block_rows as u64;
-    println!(
-        "walks: {:.1} M rows/s ({})",
-        rows as f64 / seconds / 1e6,
-        sum.load(Ordering::Relaxed)
-    );
+    say("walks", rows, begin, &sum);
 
     let children = Children::new(&puzzle, walks.cell_bytes());
-    let begin = Instant::now();
+    let begin = (Instant::now(), cpu_seconds());
     let rows = rows / 2;
     (0..blocks / 2)
         .into_par_iter()
@@ -68,11 +82,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 sum.fetch_add(u64::from(out[5]) + u64::from(solved[3]), Ordering::Relaxed);
             }
         });
-    let seconds = begin.elapsed().as_secs_f64();
-    println!(
-        "children: {:.1} M/s ({})",
-        (rows * children.moves() as u64) as f64 / seconds / 1e6,
-        sum.load(Ordering::Relaxed)
-    );
+    say("children", rows * children.moves() as u64, begin, &sum);
     Ok(())
 }

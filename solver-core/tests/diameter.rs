@@ -4,14 +4,15 @@
 mod support;
 
 use antipode_oracle::{self as oracle, pairs};
+use antipode_solver_core::batch::{Batch, Stop};
 use antipode_solver_core::bfs::enumerate::enumerate;
-use antipode_solver_core::engine::{Engine, KernelChoice, ShardId};
+use antipode_solver_core::engine::{Engine, EngineError, KernelChoice, ShardId};
 use antipode_solver_core::perm::Perm;
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle, PuzzleOptions, State, resolve};
 use antipode_solver_core::space::{self, LayoutOptions};
 use antipode_solver_core::survey::diameter::{
-    AllPairs, Answer, Graph, LastLevel, Pair, Summary, SurveyError, Symmetry, Transitivity,
-    answer_by_transitivity, bounds, mean, smallest_states,
+    AllPairs, Answer, DiameterSpec, Graph, LastLevel, Pair, Route, Summary, SurveyError, Symmetry,
+    Transitivity, answer_by_transitivity, bounds, mean, smallest_states,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -519,6 +520,17 @@ fn what_is_too_large_is_refused_with_the_numbers() {
         "{message}"
     );
     assert!(message.contains("1073741824 are allowed"), "{message}");
+    // As a job it is refused when it is submitted, whatever memory there is.
+    let spec = DiameterSpec {
+        puzzle,
+        route: Route::AllPairs,
+        max_pairs: 3,
+    };
+    let message = spec.plan().unwrap_err();
+    assert!(
+        message.contains("workers are asked for at most"),
+        "{message}"
+    );
     // The same puzzle fits or not by its numbers alone.
     let small = named("topspin:6,4", None, None);
     assert!(Graph::build(&small, 720 * 1000).is_ok());
@@ -550,4 +562,51 @@ fn threads_do_not_matter() {
         .collect();
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0], answers[2]);
+}
+
+/// A job's items are what the search makes of them, and its answer is theirs; what is only listed changes nothing.
+#[test]
+fn items_of_a_job_give_its_answer() {
+    let spec = |route, max_pairs| DiameterSpec {
+        puzzle: named("lx:8", Some("00011122"), None),
+        route,
+        max_pairs,
+    };
+    assert_eq!(
+        spec(Route::AllPairs, 3).question(),
+        spec(Route::AllPairs, 9).question()
+    );
+    assert_ne!(
+        spec(Route::AllPairs, 3).question(),
+        spec(Route::Bounds, 3).question()
+    );
+    let forced = by_all_pairs(&spec(Route::AllPairs, 0).puzzle, false, 30);
+    for route in [Route::AllPairs, Route::Bounds] {
+        let spec = spec(route, 30);
+        let plan = spec.plan().unwrap();
+        let batch = spec.load().unwrap();
+        assert_eq!(batch.items() as usize, plan.counts.len());
+        assert_eq!(plan.counts.iter().sum::<u64>(), 560);
+        let records: Vec<Vec<u8>> = (0..batch.items())
+            .map(|item| {
+                let made = batch.run(item, &Stop::default()).unwrap();
+                assert_eq!(made.count, plan.counts[item as usize]);
+                assert_eq!(batch.run(item, &Stop::default()).unwrap(), made);
+                made.record
+            })
+            .collect();
+        let found = spec.answer(&records, 30).unwrap().answer;
+        assert_eq!(
+            (found.diameter, found.radius, found.states),
+            (forced.diameter, forced.radius, forced.states)
+        );
+        if route == Route::AllPairs {
+            assert_same(&found, &forced, "records");
+        }
+        let stop = Stop::default();
+        stop.ask();
+        assert!(matches!(batch.run(0, &stop), Err(EngineError::Stopped)));
+        assert!(batch.run(batch.items(), &Stop::default()).is_err());
+        assert!(spec.answer(&[b"{".to_vec()], 30).is_err());
+    }
 }

@@ -70,6 +70,56 @@ fn children_are_the_oracles() {
 }
 
 #[test]
+fn children_of_states_of_any_length() {
+    for n in [5, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129, 256, 257, 300] {
+        let puzzle = puzzle(&format!("topspin:{n},4"), &[]);
+        let cell = if n > 256 { 2 } else { 1 };
+        let bytes = |labels: &[u16]| -> Vec<u8> {
+            labels
+                .iter()
+                .flat_map(|l| l.to_le_bytes().into_iter().take(cell))
+                .collect()
+        };
+        let root = &puzzle.roots()[0];
+        let mut state: Vec<u16> = root.iter().rev().copied().collect();
+        state.swap(0, 3);
+        let states: Vec<Vec<u16>> = vec![
+            state,
+            root.to_vec(),
+            puzzle.generators()[2].perm.apply(root),
+        ];
+        let flat: Vec<u8> = states.iter().flat_map(|s| bytes(s)).collect();
+        let moved = |s: &Vec<u16>| {
+            puzzle
+                .generators()
+                .iter()
+                .map(|g| g.perm.apply(s))
+                .collect::<Vec<_>>()
+        };
+        let expect: Vec<u8> = states
+            .iter()
+            .flat_map(moved)
+            .flat_map(|s| bytes(&s))
+            .collect();
+        let solved: Vec<u8> = states
+            .iter()
+            .flat_map(moved)
+            .map(|s| u8::from(s[..] == root[..]))
+            .collect();
+        assert!(solved.contains(&1));
+        for children in [
+            Children::new(&puzzle, cell),
+            Children::portable(&puzzle, cell),
+        ] {
+            let (mut out, mut flags) = (Vec::new(), Vec::new());
+            children.states(&flat, &mut out);
+            children.solved(&flat, &mut flags);
+            assert!(out == expect && flags == solved, "{n}");
+        }
+    }
+}
+
+#[test]
 fn targets_are_the_oracles() {
     let adi: Value = data("cayleyR/adi.json");
     assert_eq!(list(&adi["targets"]).len(), 3);

@@ -206,7 +206,7 @@ impl Question {
         let counts: Vec<u128> = status.levels.iter().map(|l| l.count.into()).collect();
         let eccentricity = (counts.len() as u32).saturating_sub(1);
         let answer = match self.is_from_start {
-            true => self.from_start(counts, eccentricity),
+            true => self.root_alone(counts, eccentricity),
             false => self.transitive(status, &counts, kernel, memory)?,
         };
         Ok(Findings {
@@ -246,7 +246,7 @@ impl Question {
             .map_err(|error: SurveyError| EngineError::from(error).into())
     }
 
-    fn from_start(&self, counts: Vec<u128>, eccentricity: u32) -> Answer {
+    fn root_alone(&self, counts: Vec<u128>, eccentricity: u32) -> Answer {
         let transitive = self.transitivity.is_regular();
         let mut eccentricities = vec![0; counts.len()];
         eccentricities[eccentricity as usize] = 1;

@@ -135,7 +135,10 @@ fn row(job: &StoredJob) -> JobRow {
         puzzle: status.definition.spec.title(),
         metric: status.definition.spec.puzzle().map(|p| p.metric().name()),
         levels: status.levels.len(),
-        counted: sum(status).to_string(),
+        counted: match status.definition.spec.batch() {
+            Some(_) => (sum(status) + u128::from(status.partial)).to_string(),
+            None => sum(status).to_string(),
+        },
         states: status.definition.space.states.clone(),
         submitted: date(status.submitted_at),
         finished: status.finished_at.map(date),

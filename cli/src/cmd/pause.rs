@@ -5,7 +5,7 @@ use crate::answer;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::render::line;
-use crate::report::{Asked, state_words};
+use crate::report::{Asked, items_done, state_words};
 use antipode_proto::client::Client;
 use antipode_proto::status::JobState;
 
@@ -39,7 +39,12 @@ pub fn pause(args: &Args, call: &Call) -> Result<(), Failure> {
     }
     let job = status.job;
     let (state, _) = state_words(&status.state);
+    let items = status.definition.spec.batch().is_some();
     match (&status.state, status.levels.last()) {
+        (JobState::Paused, _) if items => line(&format!(
+            "job {job} is paused, {}; `antipode resume {job}` goes on",
+            items_done(&status)
+        )),
         (JobState::Paused, Some(level)) => line(&format!(
             "job {job} is paused after level {}; `antipode resume {job}` goes on",
             level.level

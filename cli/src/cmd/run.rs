@@ -272,6 +272,7 @@ async fn run(
         config.lease = Duration::from_secs(1);
     }
     let keep = work.spec.keep();
+    let is_batch = work.spec.batch().is_some();
     let (coordinator, client, job) = match work.start {
         Start::GoOn(job) => {
             let coordinator = Coordinator::open(config).await?;
@@ -332,7 +333,8 @@ async fn run(
         signal = signals.next() => {
             progress.finish();
             signals.next_one_kills();
-            eprintln!("stopping: finishing the level and storing it (once more to stop at once)");
+            let what = if is_batch { "what is done is stored" } else { "finishing the level and storing it" };
+            eprintln!("stopping: {what} (once more to stop at once)");
             match pause_or_give_up(&client, job, signal).await {
                 Err(failure) => Err(failure),
                 Ok(Ok(status)) if status.state == JobState::Finished => Ok(status),
@@ -383,6 +385,9 @@ fn how_to_go_on(failure: Failure, status: &JobStatus, call: &Call) -> Failure {
 fn interrupted(status: &JobStatus, signal: u8, folder: &RunFolder, call: &Call) -> Failure {
     let (state, _) = report::state_words(&status.state);
     let reached = match status.levels.last() {
+        _ if status.definition.spec.batch().is_some() => {
+            format!("{state}, {}", report::items_done(status))
+        }
         Some(level) => format!("{state} after level {}", level.level),
         None => format!("{state} before the first level"),
     };

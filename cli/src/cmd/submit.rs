@@ -89,7 +89,9 @@ pub fn bfs(args: &Args, call: &Call) -> Result<(), Failure> {
 pub fn scrambles(args: &ScramblesArgs, call: &Call) -> Result<(), Failure> {
     let spec = args.scrambles.spec(args.scrambles.puzzle.load()?, false)?;
     spec.plan().map_err(Failure::input)?;
-    job(BatchSpec::Scrambles(spec).into(), &args.submit, None, call)
+    job(BatchSpec::Scrambles(spec).into(), &args.submit, None, call)?;
+    eprintln!("`antipode get last --out DIR` fetches the files when it is finished");
+    Ok(())
 }
 
 /// Submits any kind of job, and prints its answer if it is waited for.

@@ -128,16 +128,16 @@ impl LandmarksReport {
 fn landmark(size: &Size, row: &Row) -> LandmarkRow {
     let shortest = ratios::word(row);
     let word = match &row.outcome {
-        Outcome::Open { word, .. } => word.as_deref(),
+        Outcome::Open { word, .. } | Outcome::Proved { word, .. } => word.as_deref(),
         _ => shortest,
     };
     let counts = word.and_then(|w| ratios::counts_of(size, w));
     let celestial = counts.map(|c| Celestial::of(c.map(f64::from)));
     let length = |w: &[u16]| w.len() as u32;
-    let distance = shortest.map(length);
+    let distance = ratios::distance(row);
     let (reason, lower) = match &row.outcome {
         Outcome::Unreachable { reason } => (Some(reason.clone()), None),
-        Outcome::Exact { .. } => (None, distance),
+        Outcome::Exact { .. } | Outcome::Proved { .. } => (None, distance),
         Outcome::Open { lower, .. } => (None, Some(*lower)),
     };
     LandmarkRow {
@@ -148,7 +148,7 @@ fn landmark(size: &Size, row: &Row) -> LandmarkRow {
         reason,
         distance,
         lower,
-        upper: word.map(length),
+        upper: word.map(length).or(distance),
         word: word.map(|w| {
             w.iter()
                 .map(|&m| size.moves[usize::from(m)].clone())

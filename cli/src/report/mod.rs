@@ -5,6 +5,7 @@ pub mod batch;
 pub mod diameter;
 pub mod landmark_hulls;
 pub mod landmarks;
+pub mod scrambles;
 
 use crate::exit::Failure;
 use antipode_proto::status::{JobState, JobStatus};
@@ -179,6 +180,13 @@ pub fn keep_word(keep: Keep) -> &'static str {
         Keep::Result => "result",
         Keep::Frontiers => "frontiers",
     }
+}
+
+/// How much of a job of items is done.
+pub fn items_done(status: &JobStatus) -> String {
+    let counted = sum(status) + u128::from(status.partial);
+    let total = status.definition.space.states.as_deref().unwrap_or("?");
+    format!("{counted} of {total} done")
 }
 
 /// Sum of the finished levels.

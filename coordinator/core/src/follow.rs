@@ -327,6 +327,14 @@ impl Coordinator {
         };
         let keep = phase == Phase::Finished && job.keeps_artifacts();
         job.progress.levels = job.levels();
+        let complete: u128 = job
+            .progress
+            .levels
+            .iter()
+            .map(|l| u128::from(l.count))
+            .sum();
+        let partial = job.bfs.total().saturating_sub(complete);
+        job.progress.partial = u64::try_from(partial).unwrap_or(u64::MAX);
         if let Phase::Failed { reason, .. } = &phase {
             job.progress
                 .history

@@ -128,7 +128,8 @@ fn levels(bfs: &Bfs) -> Vec<LevelOutlook> {
         }
         outlook
     });
-    let begun = |level: &LevelOutlook| level.kept > 0 || !level.redone.is_empty();
+    let items = |level: &LevelOutlook| bfs.graph().is_batch() && level.level == 1;
+    let begun = |level: &LevelOutlook| level.kept > 0 || !level.redone.is_empty() || items(level);
     levels.filter(begun).collect()
 }
 

@@ -116,6 +116,8 @@ pub struct Progress {
     pub begins_anew: bool,
     /// The levels of a job that has ended.
     pub levels: Vec<LevelRecord>,
+    /// What was counted beyond them when it ended.
+    pub partial: u64,
     /// Packed distances: shard, number of states, digest.
     pub packed: Vec<(u32, u64, Digest)>,
     pub history: History,

@@ -5,6 +5,7 @@
 //! as redb demands.
 
 mod apply;
+mod begun;
 mod load;
 mod lock;
 mod tables;
@@ -24,6 +25,11 @@ use std::sync::{Mutex, PoisonError};
 pub const STORE_FILE: &str = "coordinator.redb";
 
 const CACHE_BYTES: usize = 16 << 20;
+
+/// Is there a store in this directory? One whose making was cut off is none: nothing was promised of it.
+pub fn is_store(data: &Path) -> bool {
+    data.join(STORE_FILE).is_file() && !begun::is_marked(data)
+}
 
 /// What identifies a store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -56,7 +62,10 @@ impl Store {
         std::fs::create_dir_all(data).map_err(|error| unwritable(error.to_string()))?;
         let lock = Lock::take(data)?;
         let file = data.join(STORE_FILE);
-        let is_new = !file.exists();
+        let is_new = begun::clear(data).map_err(|error| unwritable(error.to_string()))?;
+        if is_new {
+            begun::mark(data).map_err(|error| unwritable(error.to_string()))?;
+        }
         let database = open_database(data, &file, true)?;
         let meta = if is_new {
             None
@@ -76,6 +85,9 @@ impl Store {
         };
         apply::meta(&database, &codec::encode(kind::CLUSTER_META, &meta))
             .map_err(|error| unwritable(error.to_string()))?;
+        if is_new {
+            begun::done(data).map_err(|error| unwritable(error.to_string()))?;
+        }
         let stored = guarded(data, || load::all(&database))?;
         Ok((
             Store {
@@ -91,7 +103,7 @@ impl Store {
     /// Opens a store that is there; changes nothing.
     pub fn open_existing(data: &Path) -> Result<(Store, Stored), OpenError> {
         let file = data.join(STORE_FILE);
-        if !file.exists() {
+        if !is_store(data) {
             return Err(OpenError::Missing { path: data.into() });
         }
         let lock = Lock::take(data)?;
@@ -403,6 +415,28 @@ mod tests {
             refused + smaller > 0,
             "the flips hit nothing that is in use"
         );
+    }
+
+    #[test]
+    fn a_store_whose_making_was_cut_off_is_made_again() {
+        let data = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(data.path()).unwrap();
+        assert!(is_store(data.path()));
+        drop(store);
+        // As if the first start had ended before its first commit.
+        std::fs::write(data.path().join(STORE_FILE), b"half a header").unwrap();
+        begun::mark(data.path()).unwrap();
+        assert!(!is_store(data.path()));
+        let missing = Store::open_existing(data.path()).err();
+        assert!(
+            matches!(missing, Some(OpenError::Missing { .. })),
+            "{missing:?}"
+        );
+        let (store, stored) = Store::open(data.path()).unwrap();
+        assert_eq!((store.epoch(), stored.jobs.len()), (1, 0));
+        drop(store);
+        let (store, _) = Store::open(data.path()).unwrap();
+        assert_eq!(store.epoch(), 2, "now it counts");
     }
 
     fn test_job() -> Record {

@@ -85,8 +85,8 @@ const GROUP_BYTES: u64 = 16 << 20;
 const GROUP_ROWS_MAX: u64 = 1 << 17;
 /// A longer row is refused.
 const ROW_BYTES_MAX: u64 = 4 << 20;
-/// Rows are numbered below this.
-const ROWS_END: u64 = 1 << 62;
+/// Rows are numbered below this, so that every number is exact as a double, too.
+const ROWS_END: u64 = 1 << 53;
 
 /// The largest power of two that is at most `x`.
 fn power_below(x: u64) -> u64 {
@@ -185,7 +185,7 @@ impl ScramblesSpec {
             .is_none_or(|end| end > ROWS_END)
         {
             return no(format!(
-                "--offset {} and --rows {} lead beyond row 2^62",
+                "--offset {} and --rows {} lead beyond row 2^53",
                 self.offset, self.rows
             ));
         }
@@ -251,7 +251,10 @@ impl ScramblesSpec {
         Ok(ItemPlan {
             counts: (0..parts).map(|part| self.part(part).1).collect(),
             proof: "every row is in one part".into(),
-            layout: format!("{parts} parts of up to {} rows", self.part_rows),
+            layout: format!(
+                "{parts} parts of up to {} rows, seed {}",
+                self.part_rows, self.walks.seed
+            ),
         })
     }
 }

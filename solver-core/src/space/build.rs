@@ -53,7 +53,7 @@ pub fn build(puzzle: &Puzzle, options: &LayoutOptions) -> Result<SpaceDef, Space
         }
         Err(SpaceError::Unsupported(why)) if wished.is_none() => {
             Err(SpaceError::Unsupported(format!(
-                "{why}; the first levels can be counted without an index: give a limit with --depth"
+                "{why}; only its first levels can be counted, without an index: `run bfs` with --depth"
             )))
         }
         other => other,

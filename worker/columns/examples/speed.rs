@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut writer = Writer::new(std::io::sink(), &fields, &Options::default())?;
     let groups = 40;
     for _ in 0..groups {
-        writer.write(batch.clone())?;
+        writer.write(vec![batch.clone()])?;
     }
     writer.finish()?;
     let seconds = begin.elapsed().as_secs_f64();

@@ -1,7 +1,7 @@
 //! Rows as columns, written as files that people load directly: Parquet, NPY and JSON lines. The bytes
 //! depend on the rows alone: no times, no hosts, a fixed creator, row groups as the caller cuts them.
 //!
-//! - [`column`]: a batch of rows in memory.
+//! - [`mod@column`]: a batch of rows in memory.
 //! - [`parquet_out`], [`parquet_in`]: Parquet, written batch by batch and read back column by column.
 //! - [`npy`]: NumPy arrays, one structured array a file.
 //! - [`json_lines`]: one JSON object a line.

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Rows handed to the encoder at once.
 const ROWS_AT_ONCE: usize = 4096;
 
+/// A page ends when it has so many bytes; its buffers stay small enough to be used again by the allocator.
+const PAGE_BYTES: usize = 256 << 10;
+
 /// How a file is made.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -48,7 +51,7 @@ impl<W: Write + Send> Writer<W> {
             .set_encoding(Encoding::PLAIN)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
-            .set_data_page_size_limit(1 << 20)
+            .set_data_page_size_limit(PAGE_BYTES)
             .set_data_page_row_count_limit(1 << 20)
             .set_write_batch_size(1024)
             .set_key_value_metadata(Some(metadata.collect()))
@@ -61,22 +64,24 @@ impl<W: Write + Send> Writer<W> {
         })
     }
 
-    /// Adds the rows of `batch` as one row group.
+    /// Adds the rows of all `batches`, in order, as one row group.
     ///
     /// # Errors
-    /// [`ColumnsError::Shape`] where the batch does not fit the file, [`ColumnsError::Io`] from the sink.
-    pub fn write(&mut self, batch: Batch) -> Result<(), ColumnsError> {
-        batch.check(&self.fields)?;
+    /// [`ColumnsError::Shape`] where a batch does not fit the file, [`ColumnsError::Io`] from the sink.
+    pub fn write(&mut self, batches: Vec<Batch>) -> Result<(), ColumnsError> {
+        for batch in &batches {
+            batch.check(&self.fields)?;
+        }
         let mut group = self.file.next_row_group()?;
-        for column in batch.columns {
-            let Some(mut writer) = group.next_column()? else {
-                break;
-            };
-            if self.lists && matches!(column.values, Values::Vector { .. } | Values::Ragged { .. })
-            {
-                list(&mut writer, &column)?;
-            } else {
-                flat(&mut writer, column)?;
+        let mut batches: Vec<_> = batches.into_iter().map(|b| b.columns.into_iter()).collect();
+        while let Some(mut writer) = group.next_column()? {
+            for column in batches.iter_mut().filter_map(Iterator::next) {
+                let cells = matches!(column.values, Values::Vector { .. } | Values::Ragged { .. });
+                if self.lists && cells {
+                    list(&mut writer, &column)?;
+                } else {
+                    flat(&mut writer, column)?;
+                }
             }
             writer.close()?;
         }

@@ -53,7 +53,7 @@ pub fn parquet(
             .collect(),
     };
     let mut writer = parquet_out::Writer::new(Vec::new(), &fields, &options)?;
-    writer.write(batch)?;
+    writer.write(vec![batch])?;
     writer.finish()
 }
 

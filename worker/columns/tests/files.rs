@@ -75,8 +75,8 @@ fn parquet(lists: bool) -> Vec<u8> {
         metadata: vec![("puzzle".into(), "toy".into())],
     };
     let mut writer = Writer::new(Vec::new(), &fields(), &options).unwrap();
-    writer.write(rows()).unwrap();
-    writer.write(rows()).unwrap();
+    writer.write(vec![rows()]).unwrap();
+    writer.write(vec![rows()]).unwrap();
     writer.finish().unwrap()
 }
 
@@ -117,6 +117,24 @@ fn parquet_is_read_back_binary_and_as_lists() {
         }
     }
     assert!(Reader::open(Bytes::from_static(b"PAR1 but no more")).is_err());
+}
+
+#[test]
+fn a_row_group_may_come_in_pieces() {
+    for lists in [false, true] {
+        let options = Options {
+            lists,
+            metadata: Vec::new(),
+        };
+        let mut writer = Writer::new(Vec::new(), &fields(), &options).unwrap();
+        writer.write(vec![rows(), rows()]).unwrap();
+        let reader = Reader::open(Bytes::from(writer.finish().unwrap())).unwrap();
+        assert_eq!(reader.group_rows(), [6]);
+        let depths = [Some(7), None, Some(9), Some(7), None, Some(9)];
+        assert_eq!(reader.integers(0, "depth").unwrap(), depths);
+        let states = reader.vectors(0, "state", 1).unwrap();
+        assert_eq!(states[..9], states[9..]);
+    }
 }
 
 #[test]

@@ -87,11 +87,17 @@ impl Parts {
             stop.check()?;
             let count = u64::from(self.spec.group_rows()).min(first + rows - from);
             let mut group = rows::group(self, from, count as usize)?;
-            let keep: Vec<bool> = (from..from + count).map(|row| !dropped(row)).collect();
-            if keep.contains(&false) {
-                rows::retain(&mut group, &keep);
+            let mut at = from;
+            for piece in &mut group {
+                let rows = at..at + piece.rows() as u64;
+                at = rows.end;
+                let keep: Vec<bool> = rows.map(|row| !dropped(row)).collect();
+                if keep.contains(&false) {
+                    rows::retain(piece, &keep);
+                }
             }
-            if group.rows() > 0 {
+            group.retain(|piece| piece.rows() > 0);
+            if !group.is_empty() {
                 file.write(group, &self.fields)?;
             }
             from += count;
@@ -170,11 +176,13 @@ impl<W: Write + Send> File<W> {
         })
     }
 
-    fn write(&mut self, group: Columns, fields: &[Field]) -> Result<(), ColumnsError> {
+    fn write(&mut self, group: Vec<Columns>, fields: &[Field]) -> Result<(), ColumnsError> {
         match self {
             File::Parquet(writer) => writer.write(group),
-            File::Npy(writer) => writer.write(&group),
-            File::JsonLines(sink) => json_lines::write(sink, fields, &group),
+            File::Npy(writer) => group.iter().try_for_each(|piece| writer.write(piece)),
+            File::JsonLines(sink) => group
+                .iter()
+                .try_for_each(|piece| json_lines::write(sink, fields, piece)),
         }
     }
 

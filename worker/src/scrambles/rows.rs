@@ -1,4 +1,4 @@
-//! Columns of rows: blocks of walks, drawn in parallel, put together in order.
+//! Columns of rows: blocks of walks, drawn in parallel.
 
 use super::Parts;
 use antipode_columns::{Batch, Cell, Column as Made, Values};
@@ -26,8 +26,8 @@ pub trait Draws: Send + Sync {
 /// Rows that are drawn together.
 const ROWS_TOGETHER: usize = 4096;
 
-/// The rows `first .. first + rows`.
-pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Batch, EngineError> {
+/// The rows `first .. first + rows`, in pieces that follow each other.
+pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Vec<Batch>, EngineError> {
     let walks = &parts.loaded.walks;
     let drawn = parts.draws.as_ref();
     let drawn = drawn.and_then(|draws| draws.draw(first, rows));
@@ -42,7 +42,7 @@ pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Batch, Eng
         }
     }
     let starts: Vec<usize> = (0..rows).step_by(ROWS_TOGETHER).collect();
-    let pieces: Vec<Batch> = starts
+    starts
         .into_par_iter()
         .map_init(Block::default, |block, from| {
             let count = ROWS_TOGETHER.min(rows - from);
@@ -50,18 +50,7 @@ pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Batch, Eng
             let drawn = drawn.map(|drawn| drawn.rows(walks, from..from + count));
             piece(parts, first + from as u64, count, drawn.as_ref(), block)
         })
-        .collect::<Result<_, _>>()?;
-    let mut pieces = pieces.into_iter();
-    let mut all = pieces.next().unwrap_or_default();
-    for column in &mut all.columns {
-        reserve(column, rows);
-    }
-    for piece in pieces {
-        for (to, from) in all.columns.iter_mut().zip(piece.columns) {
-            append(to, from);
-        }
-    }
-    Ok(all)
+        .collect()
 }
 
 /// Rows that are put together by one thread; `drawn` has them where they were drawn elsewhere.
@@ -219,13 +208,6 @@ fn words(
     Made {
         values,
         valid: valid.contains(&false).then_some(valid),
-    }
-}
-
-fn reserve(column: &mut Made, rows: usize) {
-    if let Values::Vector { cell, len, bytes } = &mut column.values {
-        let more = (rows * cell.bytes() * *len).saturating_sub(bytes.len());
-        bytes.reserve_exact(more);
     }
 }
 

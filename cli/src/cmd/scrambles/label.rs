@@ -4,8 +4,11 @@
 use super::super::Call;
 use super::super::query::{self, Source};
 use super::super::run::{self, RunArgs};
+use crate::compute_args::ComputeArgs;
+use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::kept::Kept;
+use antipode_proto::status::JobState;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::distance::PackedDistances;
 use antipode_solver_core::engine::{Engine, Level, ShardId};
@@ -14,6 +17,7 @@ use antipode_solver_core::puzzle::{Generator, Puzzle, State};
 use antipode_solver_core::scramble::Block;
 use antipode_solver_core::space::LayoutOptions;
 use antipode_worker::scrambles::Labels;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Distances in memory.
@@ -23,6 +27,8 @@ pub struct Exact {
     cell_bytes: usize,
     last: Level,
     known: Known,
+    /// Numbers of our moves in the list that was searched, where that is closed under inverse.
+    order: Vec<u16>,
 }
 
 enum Known {
@@ -32,13 +38,9 @@ enum Known {
 }
 
 /// The distances of a puzzle: those of a stored enumeration, or of one that is made now.
-pub fn exact(puzzle: &Puzzle, args: &RunArgs, call: &Call) -> Result<Exact, Failure> {
-    let searched = match puzzle.is_inverse_closed() {
-        true => puzzle.clone(),
-        false => inverted(puzzle)?,
-    };
+pub fn made_here(puzzle: &Puzzle, args: &RunArgs, call: &Call) -> Result<Exact, Failure> {
     let spec = JobSpec::Bfs(BfsSpec {
-        puzzle: searched,
+        puzzle: searched(puzzle)?,
         depth: None,
         antipodes: 0,
         keep: Keep::Frontiers,
@@ -53,22 +55,64 @@ pub fn exact(puzzle: &Puzzle, args: &RunArgs, call: &Call) -> Result<Exact, Fail
     };
     let done = run::job(&spec, &quiet, call)?;
     let kept = Kept::stored("last", done.folder.path())?;
+    load(puzzle, &kept, &args.how.compute)
+}
+
+/// The distances that a finished job of a coordinator keeps.
+pub fn of_job(
+    puzzle: &Puzzle,
+    job: &str,
+    coordinator: &CoordinatorArgs,
+    how: &ComputeArgs,
+) -> Result<Exact, Failure> {
+    let kept = Kept::open(job, None, coordinator)?;
+    let searched = searched(puzzle)?;
+    let perms = |p: &Puzzle| -> BTreeSet<Vec<u16>> {
+        p.generators()
+            .iter()
+            .map(|g| g.perm.images().to_vec())
+            .collect()
+    };
+    let found = kept.bfs()?;
+    let whole = kept.status.state == JobState::Finished && found.depth.is_none();
+    if !whole
+        || perms(&found.puzzle) != perms(&searched)
+        || found.puzzle.roots() != searched.roots()
+    {
+        return Err(Failure::input(format!(
+            "job {} is no finished enumeration of {}; `antipode submit bfs` with --keep frontiers makes one",
+            kept.name,
+            searched.name()
+        )));
+    }
+    load(puzzle, &kept, how)
+}
+
+/// Brings all distances into memory.
+fn load(puzzle: &Puzzle, kept: &Kept, how: &ComputeArgs) -> Result<Exact, Failure> {
     if !kept.has_distances() && !kept.has_levels() {
         return Err(kept.nothing_kept());
     }
-    let kernel = args.how.compute.kernel()?;
-    let memory = args.how.compute.memory_bytes();
-    let pool = args.how.compute.pool()?;
-    let (engine, known) = pool.install(|| -> Result<_, Failure> {
-        let engine = Engine::load(&kept.bfs()?.puzzle, &kept.status.definition.space, kernel)?;
-        let known = match query::load(&kept, &engine, memory, usize::MAX)? {
+    let kernel = how.kernel()?;
+    let (engine, known, order) = how.pool()?.install(|| -> Result<_, Failure> {
+        let searched = &kept.bfs()?.puzzle;
+        let engine = Engine::load(searched, &kept.status.definition.space, kernel)?;
+        let known = match query::load(kept, &engine, how.memory_bytes(), usize::MAX)? {
             Source::Distances(distances) => Known::Distances(distances),
             Source::Frontiers(levels) => Known::Frontiers(levels),
             Source::Workers(_) => {
-                return Err(Failure::Internal("a stored run is not at workers".into()));
+                return Err(Failure::input(
+                    "the distances take more memory than is allowed; allow more with --memory",
+                ));
             }
         };
-        Ok((engine, known))
+        // Another list of the same moves may have another order.
+        let place = |g: &Generator| searched.generators().iter().position(|h| h.perm == g.perm);
+        let order = puzzle
+            .generators()
+            .iter()
+            .map(|g| place(g).unwrap_or(0) as u16);
+        Ok((engine, known, order.collect()))
     })?;
     let wide = puzzle
         .roots()
@@ -82,7 +126,16 @@ pub fn exact(puzzle: &Puzzle, args: &RunArgs, call: &Call) -> Result<Exact, Fail
         state_bytes: puzzle.degree() * cell_bytes,
         last: kept.last(),
         known,
+        order,
     })
+}
+
+/// The puzzle whose distances from the root are the wanted ones to it.
+fn searched(puzzle: &Puzzle) -> Result<Puzzle, Failure> {
+    match puzzle.is_inverse_closed() {
+        true => Ok(puzzle.clone()),
+        false => inverted(puzzle),
+    }
 }
 
 /// The puzzle whose moves are the inverses.
@@ -105,7 +158,12 @@ impl Labels for Exact {
     fn distances(&self, block: &Block) -> Result<Vec<u32>, String> {
         match &self.known {
             Known::Distances(distances) => {
-                let words: Vec<&[u16]> = (0..block.rows()).map(|row| block.word(row)).collect();
+                let word = |row| -> Vec<u16> {
+                    let moves = block.word(row).iter();
+                    moves.map(|&a| self.order[usize::from(a)]).collect()
+                };
+                let words: Vec<Vec<u16>> = (0..block.rows()).map(word).collect();
+                let words: Vec<&[u16]> = words.iter().map(Vec::as_slice).collect();
                 self.engine.trail_distances(distances, &words)
             }
             Known::Frontiers(levels) => {

@@ -6,17 +6,18 @@ use super::super::{Call, block_on};
 use super::device::Device;
 use super::label;
 use super::unique::{self, Dropped};
+use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
 use crate::gpu_args::GpuArgs;
-use crate::render::{grouped, json, line, short, span};
+use crate::render::{json, short};
+use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
 use antipode_worker::scrambles::{Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -40,40 +41,18 @@ pub struct Args {
     #[arg(long)]
     unique: bool,
 
+    /// With --label: take the distances of this finished job of a coordinator, `run bfs` otherwise
+    #[arg(long, value_name = "JOB", requires = "label")]
+    distances: Option<String>,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
     #[command(flatten)]
     gpu: GpuArgs,
 
     #[command(flatten)]
     run: RunArgs,
-}
-
-/// The JSON form is described in `docs/schema/scrambles.schema.json`.
-#[derive(Debug, Serialize)]
-struct Report {
-    kind: &'static str,
-    puzzle: String,
-    out: String,
-    format: &'static str,
-    seed: String,
-    rules: &'static str,
-    offset: u64,
-    /// Rows that were asked for.
-    rows: u64,
-    /// Rows that the files have.
-    written: u64,
-    /// Rows left out because an earlier one has their state; null without `--unique`.
-    dropped: Option<u64>,
-    files: u32,
-    /// Files that were there already.
-    kept: u32,
-    columns: Vec<String>,
-    row_group_rows: u32,
-    part_rows: u32,
-    bytes: u64,
-    seconds: f64,
-    rows_per_second: f64,
-    /// What drew the rows.
-    engine: String,
 }
 
 /// `run scrambles PUZZLE --out DIR`.
@@ -88,14 +67,17 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     }
     let about = describe(&spec, &loaded);
     let manifest = Manifest::new(spec.clone(), about, args.unique)?;
-    let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
-    let labels = match args.scrambles.label {
-        None => None,
-        Some(_) => {
-            let exact = label::exact(&spec.puzzle, &args.run, call)?;
-            Some(Arc::new(exact) as Arc<dyn Labels>)
+    Dataset::look(&args.out, &manifest, args.overwrite)?;
+    let labels = match (args.scrambles.label, &args.distances) {
+        (None, _) => None,
+        (Some(_), None) => Some(label::made_here(&spec.puzzle, &args.run, call)?),
+        (Some(_), Some(job)) => {
+            let how = &args.run.how.compute;
+            Some(label::of_job(&spec.puzzle, job, &args.coordinator, how)?)
         }
     };
+    let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
+    let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let device = match kernels {
         None => None,
         Some(kernels) => Device::or_cpu(&kernels, &spec, loaded.walks)?.map(Arc::new),
@@ -117,13 +99,11 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let begin = Instant::now();
     let made = block_on(until_a_signal(&work, call))?;
     work.bar.finish_and_clear();
-    report(
-        &work,
-        &made,
-        begin.elapsed().as_secs_f64(),
-        args.run.json,
-        call,
-    )
+    let report = report(&work, &made, begin.elapsed().as_secs_f64());
+    match args.run.json {
+        true => json::print_signed(&report, &call.command),
+        false => report.print(),
+    }
 }
 
 /// What the threads share.
@@ -267,18 +247,12 @@ fn failure(error: PartError) -> Failure {
     }
 }
 
-fn report(
-    work: &Work,
-    made: &Made,
-    seconds: f64,
-    as_json: bool,
-    call: &Call,
-) -> Result<(), Failure> {
+fn report(work: &Work, made: &Made, seconds: f64) -> ScramblesReport {
     let spec = work.parts.spec();
     let parts = spec.parts() as u32;
     let path = |part| work.dataset.path().join(spec.part_name(part));
     let bytes = (0..parts).filter_map(|part| path(part).metadata().ok());
-    let report = Report {
+    ScramblesReport {
         kind: "scrambles",
         puzzle: spec.puzzle.name().into(),
         out: work.dataset.path().display().to_string(),
@@ -301,50 +275,5 @@ fn report(
             .device
             .as_ref()
             .map_or("cpu".into(), |device| device.engine()),
-    };
-    if as_json {
-        return json::print_signed(&report, &call.command);
     }
-    let say =
-        |label: &str, text: String| line(&format!("{:<13} {text}", console::style(label).dim()));
-    say(
-        "scrambles",
-        format!("{}, seed {}, {}", report.puzzle, report.seed, report.rules),
-    )?;
-    say("rows", grouped(&report.written.to_string()))?;
-    if let Some(dropped) = report.dropped {
-        let part = 100.0 * dropped as f64 / report.rows as f64;
-        say(
-            "dropped",
-            format!(
-                "{} repeat the state of an earlier row ({part:.1} %)",
-                grouped(&dropped.to_string())
-            ),
-        )?;
-    }
-    say("columns", report.columns.join(", "))?;
-    let there = match report.kept {
-        0 => String::new(),
-        kept => format!(", {kept} of them there already"),
-    };
-    say(
-        "files",
-        format!(
-            "{} in {}, {}{there}",
-            report.files,
-            report.out,
-            crate::memory::show(report.bytes)
-        ),
-    )?;
-    if work.device.is_some() {
-        say("engine", report.engine)?;
-    }
-    say(
-        "time",
-        format!(
-            "{}, {} rows/s",
-            span(seconds),
-            short(report.rows_per_second)
-        ),
-    )
 }

@@ -241,7 +241,7 @@ fn one(
                 out.push(found.value, Some(found.policy as i32));
             }
             sum.rows += rows as u64;
-            writer.write(out.batch()).map_err(unwritable)?;
+            writer.write(vec![out.batch()]).map_err(unwritable)?;
         }
         writer.finish().map_err(unwritable)?;
         if part + 1 == spec.parts() as u32 {

@@ -17,6 +17,17 @@ pub enum SurveyError {
         needed: u128,
         allowed: u64,
     },
+    /// The explicit graph is larger than any worker is asked to hold.
+    #[error(
+        "{states} states with {moves} moves need {needed} bytes of memory as an explicit graph, more than the {allowed} \
+         that workers are asked for at most; --method from-start needs no such graph"
+    )]
+    BeyondWorkers {
+        states: String,
+        moves: usize,
+        needed: u128,
+        allowed: u64,
+    },
     /// The group itself is out of reach.
     #[error(transparent)]
     Group(#[from] ChainTooLarge),

@@ -108,9 +108,22 @@ impl DiameterSpec {
     /// What computes the items.
     ///
     /// # Errors
-    /// [`SurveyError::TooLarge`] and [`SurveyError::Group`], as messages.
+    /// [`SurveyError::BeyondWorkers`] where the graph is too large, [`SurveyError::Group`] where its group is.
     pub fn load(&self) -> Result<DiameterBatch, SurveyError> {
-        let graph = Graph::build(&self.puzzle, MEMORY_MAX)?;
+        let graph = Graph::build(&self.puzzle, MEMORY_MAX).map_err(|error| match error {
+            SurveyError::TooLarge {
+                states,
+                moves,
+                needed,
+                allowed,
+            } => SurveyError::BeyondWorkers {
+                states,
+                moves,
+                needed,
+                allowed,
+            },
+            other => other,
+        })?;
         let transitive = Transitivity::of(&self.puzzle)?;
         // Where one source would do, to search from all of them is the point.
         let symmetry = match (self.route, transitive.is_regular()) {
@@ -126,21 +139,18 @@ impl DiameterSpec {
         })
     }
 
-    /// The answer from the records of all items, with up to `max_pairs` pairs. Lists all states once more.
+    /// The answer from the records of all items, with up to `max_pairs` pairs. For these the states are listed once more.
     ///
     /// # Errors
     /// [`SurveyError::Violated`] where a record cannot be read or the sums are wrong.
     pub fn answer(&self, records: &[Vec<u8>], max_pairs: usize) -> Result<Answered, SurveyError> {
-        let batch = self.load()?;
-        let transitive = batch.transitive.is_regular();
-        let reason = batch.transitive.reason();
-        let states = batch.all.graph().states();
         match self.route {
             Route::Bounds => {
                 let [record] = records else {
                     return Err(SurveyError::Violated("bounds have one record".into()));
                 };
-                let found: Bounds = read(record)?;
+                let transitive = Transitivity::of(&self.puzzle)?;
+                let (found, states, components): BoundsRecord = read(record)?;
                 let symmetry = format!(
                     "{} of {states} states were searched from, up to 512 at once; bounds from them are enough for all others",
                     found.sources
@@ -149,10 +159,13 @@ impl DiameterSpec {
                     sources: found.sources,
                     answer: Answer {
                         method: Method::Bounds,
-                        transitive,
-                        reason: format!("eccentricity bounds, as was asked. {}", sentence(reason)),
+                        transitive: transitive.is_regular(),
+                        reason: format!(
+                            "eccentricity bounds, as was asked. {}",
+                            sentence(transitive.reason())
+                        ),
                         states: states.into(),
-                        components: batch.all.graph().component_states().len(),
+                        components,
                         diameter: Some(found.diameter),
                         radius: Some(found.radius),
                         eccentricities: None,
@@ -163,6 +176,9 @@ impl DiameterSpec {
                 })
             }
             Route::AllPairs => {
+                let batch = self.load()?;
+                let transitive = batch.transitive.is_regular();
+                let reason = batch.transitive.reason();
                 let mut sum = Summary::default();
                 for record in records {
                     sum.merge(&read(record)?, FAR_MAX);
@@ -180,6 +196,9 @@ impl DiameterSpec {
         }
     }
 }
+
+/// The record of a search by bounds, with the numbers of states and components.
+type BoundsRecord = (Bounds, u32, usize);
 
 /// With a capital letter and a full stop.
 fn sentence(text: &str) -> String {
@@ -236,7 +255,8 @@ impl Batch for DiameterBatch {
             Route::Bounds => {
                 let (graph, symmetry) = (self.all.graph(), self.all.symmetry());
                 let found = bounds(graph, symmetry, &asked, |_, _, _| ())?;
-                (graph.states().into(), write(&found)?)
+                let record: BoundsRecord = (found, graph.states(), graph.component_states().len());
+                (graph.states().into(), write(&record)?)
             }
         };
         Ok(ItemOutput {

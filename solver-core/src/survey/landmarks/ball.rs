@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Keys are spread over this many parts by their hash, so that parts are equally large and made in parallel.
-const PARTS: usize = 256;
+pub(super) const PARTS: usize = 256;
 
-fn part_of(hash: u64) -> usize {
+pub(super) fn part_of(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
@@ -31,7 +31,7 @@ impl<K: Key> Level<K> {
         &self.parts
     }
 
-    fn has(&self, key: K, hash: u64) -> bool {
+    pub fn has(&self, key: K, hash: u64) -> bool {
         self.parts[part_of(hash)].binary_search(&key).is_ok()
     }
 }
@@ -240,70 +240,4 @@ fn take_away<K: Key>(keys: &mut Vec<K>, known: &[K]) {
         while known.next_if(|k| *k < key).is_some() {}
         known.peek() != Some(&key)
     });
-}
-
-/// A level that is asked often: a few bits a key say at once that most states are not in it.
-pub(super) struct Filter {
-    parts: Vec<Vec<u64>>,
-}
-
-impl Filter {
-    /// About ten bits a key, two of them set: one state in thirty passes without being in the level.
-    pub fn of<K: Key>(level: &Level<K>) -> Filter {
-        let parts = level
-            .parts
-            .par_iter()
-            .map(|keys| {
-                let mut words = vec![0u64; keys.len() / 6 + 1];
-                for key in keys {
-                    let (word, bits) = Filter::place(key.spread(), words.len());
-                    words[word] |= bits;
-                }
-                words
-            })
-            .collect();
-        Filter { parts }
-    }
-
-    /// Bytes of a filter of so many keys.
-    pub fn bytes(keys: u64) -> u64 {
-        keys / 6 * 8 + PARTS as u64 * 8
-    }
-
-    #[inline]
-    fn place(hash: u64, words: usize) -> (usize, u64) {
-        // The part took the top 8 bits; the next 32 say the word, the lowest 12 the bits.
-        let word = ((hash >> 24 & 0xffff_ffff) * words as u64 >> 32) as usize;
-        (word, 1 << (hash & 63) | 1 << (hash >> 6 & 63))
-    }
-
-    #[inline]
-    fn may_have(&self, hash: u64) -> bool {
-        let words = &self.parts[part_of(hash)];
-        let (word, bits) = Filter::place(hash, words.len());
-        words[word] & bits == bits
-    }
-
-    /// Of `states`, the places of those that are in the level the filter was made of.
-    pub fn members<K: Key>(
-        &self,
-        ball: &Ball<K>,
-        level: &Level<K>,
-        states: &[K],
-        found: &mut Vec<usize>,
-    ) {
-        // Keys first and memory afterwards, so that the loads of one block are under way together.
-        let mut block = [(K::default(), 0u64); 64];
-        for (b, states) in states.chunks(block.len()).enumerate() {
-            for (slot, &state) in block.iter_mut().zip(states) {
-                let key = ball.standard(state);
-                *slot = (key, key.spread());
-            }
-            for (i, &(key, hash)) in block[..states.len()].iter().enumerate() {
-                if self.may_have(hash) && level.has(key, hash) {
-                    found.push(b * 64 + i);
-                }
-            }
-        }
-    }
 }

@@ -116,3 +116,63 @@ fn meets(points: &[Point], u: usize, v: usize, t: &Triangle) -> bool {
     let around = edges(t).map(|(p, q)| orientation(points, u, v, p, q));
     around.iter().all(|&o| o >= 0.0) || around.iter().all(|&o| o <= 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::hull::{is_closed, side};
+    use super::*;
+    use crate::group::rng::SplitMix;
+
+    #[test]
+    fn surfaces_of_small_integer_points_are_closed_and_hold_them_all() {
+        let mut rng = SplitMix(7);
+        for round in 0..300 {
+            // Few values: repeated, collinear and coplanar points all the time.
+            let width = 2 + round % 5;
+            let points: Vec<Point> = (0..5 + rng.below(20))
+                .map(|_| [0; 3].map(|_: i32| rng.below(width) as f64))
+                .collect();
+            let hull = convex(&points);
+            if hull.is_degenerate() {
+                continue;
+            }
+            assert!(is_closed(&hull.faces));
+            assert!(!crosses(&points, &hull.faces));
+            let all = 0..points.len();
+            assert!(
+                all.clone()
+                    .all(|p| hull.faces.iter().all(|t| side(&points, t, p) <= 0.0))
+            );
+            let corners: Vec<Point> = hull.vertices.iter().map(|&v| points[v]).collect();
+            // Every corner is needed.
+            for leave in 0..corners.len() {
+                let mut fewer = corners.clone();
+                fewer.remove(leave);
+                assert!(convex(&fewer).volume < hull.volume * (1.0 - 1e-9));
+            }
+            let outer = enclosing(&points);
+            assert!(is_closed(&outer.hull.faces));
+            assert_eq!(outer.hull.vertices.len(), different(&points).len());
+        }
+    }
+
+    #[test]
+    fn a_surface_that_cuts_through_itself_is_told() {
+        // Two tents over one square, one inside the other; then the tip of one is moved aside.
+        let points: Vec<Point> = vec![
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [-1.0, 0.0, 0.0],
+            [0.0, -1.0, 0.0],
+            [0.25, 0.125, -2.0],
+            [0.0, 0.0, -1.0],
+        ];
+        let tip = |t: usize| [0, 1, 2, 3].map(|i| [i, (i + 1) % 4, t]);
+        let mut faces: Vec<Triangle> = tip(4).into();
+        faces.extend(tip(5).map(|[a, b, c]| [b, a, c]));
+        assert!(is_closed(&faces) && !crosses(&points, &faces));
+        let mut aside = points.clone();
+        aside[4] = [2.0, 0.25, -1.0];
+        assert!(crosses(&aside, &faces));
+    }
+}

@@ -1,11 +1,11 @@
-//! Permutations packed into one number: 16 points of 4 bits in 64, or 25 points of 5 bits in 128.
+//! Permutations packed into one number: 16 points of 4 bits in 64, or 24 points of 5 bits in 128.
 
 use crate::group::rng::mix;
 use crate::perm::Perm;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
 
-/// No search packs more points than this.
-pub const MAX_POINTS: usize = 25;
+/// No search packs more points than this: 25 would fill 128 bits with an odd field left over, which mirror images need.
+pub const MAX_POINTS: usize = 24;
 
 /// A packed permutation: the label of position `i` in the bits from `BITS * i` on.
 pub(super) trait Key:
@@ -91,7 +91,8 @@ pub(super) struct Shifts<K> {
 impl<K: Key> Shifts<K> {
     pub fn of(p: &Perm) -> Shifts<K> {
         let full = (1usize << K::BITS) - 1;
-        let (mut up, mut down): (Vec<(K, u32)>, Vec<(K, u32)>) = (Vec::new(), Vec::new());
+        let mut up: Vec<(K, u32)> = Vec::new();
+        let mut down: Vec<(K, u32)> = Vec::new();
         for to in 0..p.len() {
             let from = p.at(to);
             let (list, by) = if to >= from {

@@ -26,6 +26,15 @@ pub fn word(row: &Row) -> Option<&[u16]> {
     }
 }
 
+/// The distance, where it is proved.
+pub fn distance(row: &Row) -> Option<u32> {
+    match &row.outcome {
+        Outcome::Exact { word } => Some(word.len() as u32),
+        Outcome::Proved { distance, .. } => Some(*distance),
+        Outcome::Open { .. } | Outcome::Unreachable { .. } => None,
+    }
+}
+
 /// The name of a row.
 pub fn name(row: &Row) -> &'static str {
     NAMES[usize::from(row.id - 1)]
@@ -75,10 +84,10 @@ pub fn counts_of(size: &Size, word: &[u16]) -> Option<[u32; 3]> {
 
 /// Distance divided by diameter, where both are known and the landmark is no trivial one.
 pub fn ratio(size: &Size, row: &Row) -> Option<f64> {
-    let (word, diameter) = (word(row)?, size.diameter()?);
+    let (distance, diameter) = (distance(row)?, size.diameter()?);
     why_trivial(size, row)
         .is_none()
-        .then(|| word.len() as f64 / f64::from(diameter))
+        .then(|| f64::from(distance) / f64::from(diameter))
 }
 
 /// The diameter is at least this: the largest proved lower bound of a distance.
@@ -86,14 +95,13 @@ pub fn proved_bound(size: &Size) -> Option<u32> {
     size.rows
         .iter()
         .filter_map(|row| match &row.outcome {
-            Outcome::Exact { word } => Some(word.len() as u32),
             Outcome::Open { lower, .. } => Some(*lower),
-            Outcome::Unreachable { .. } => None,
+            _ => distance(row),
         })
         .max()
 }
 
-/// A guess at the diameter of `size` from a smaller one: each landmark that is exact and not trivial in both
+/// A guess at the diameter of `size` from a smaller one: each landmark whose distance is proved and that is not trivial in both
 /// guesses distance / ratio. Nothing where no smaller size of equal parity has a known diameter. It is no bound.
 pub fn estimate(sizes: &[Size], size: &Size) -> Option<Estimate> {
     let known = sizes
@@ -105,7 +113,7 @@ pub fn estimate(sizes: &[Size], size: &Size) -> Option<Estimate> {
         .iter()
         .zip(&known.rows)
         .filter(|(row, _)| why_trivial(size, row).is_none())
-        .filter_map(|(row, before)| Some(word(row)?.len() as f64 / ratio(known, before)?))
+        .filter_map(|(row, before)| Some(f64::from(distance(row)?) / ratio(known, before)?))
         .collect();
     guesses.sort_by(f64::total_cmp);
     let middle = guesses.len() / 2;

@@ -258,7 +258,11 @@ mod tests {
 
     /// Which ids the repair changes, in closed form.
     fn repaired(n: usize) -> Vec<u8> {
-        let mut ids = if n % 2 == 0 { vec![8, 25] } else { vec![17] };
+        let mut ids = if n.is_multiple_of(2) {
+            vec![8, 25]
+        } else {
+            vec![17]
+        };
         if n == 8 || n == 14 {
             ids.push(16);
         }

@@ -10,6 +10,9 @@ use crate::puzzle::Puzzle;
 use crate::space::{self, LayoutOptions, SpaceDef};
 use serde::{Deserialize, Serialize};
 
+/// No survey of a size is thought to need less.
+pub const LEAST_BYTES: u64 = 64 << 20;
+
 /// What the distances rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
@@ -37,6 +40,12 @@ pub enum Outcome {
     Unreachable { reason: String },
     /// The lexicographically least shortest word, as numbers of generators; its length is the distance.
     Exact { word: Vec<u16> },
+    /// The distance is proved (by an enumeration, or by a word as long as the lower bound), the least shortest word is
+    /// not known; `word`, where there is one, is some shortest word.
+    Proved {
+        distance: u32,
+        word: Option<Vec<u16>>,
+    },
     /// No word is shorter than `lower`; `word`, where one is known, need not be a shortest.
     Open {
         lower: u32,
@@ -67,6 +76,25 @@ impl Size {
     /// The diameter, where the whole group was enumerated.
     pub fn diameter(&self) -> Option<u32> {
         self.levels.as_ref().map(|l| l.len() as u32 - 1)
+    }
+}
+
+/// What the search left open may be known all the same.
+fn open(enumerated: Option<u32>, lower: u32, proof: Proof, word: Option<&[u16]>) -> Outcome {
+    let length = word.map(|word| word.len() as u32);
+    let as_short = Some(lower).filter(|_| length == Some(lower));
+    match enumerated.or(as_short) {
+        Some(distance) => Outcome::Proved {
+            distance,
+            word: word
+                .filter(|word| word.len() as u32 == distance)
+                .map(<[u16]>::to_vec),
+        },
+        None => Outcome::Open {
+            lower,
+            proof,
+            word: word.map(<[u16]>::to_vec),
+        },
     }
 }
 
@@ -124,7 +152,7 @@ impl Survey {
         // Sixteen bytes a state, and as much again while a level is made.
         let search = (self.budget.max_nodes.saturating_mul(32)).min(self.budget.memory_bytes);
         let whole = self.space.as_ref().map_or(search, exhaustive::bytes);
-        whole.max(64 << 20)
+        whole.max(LEAST_BYTES)
     }
 
     /// Surveys it. `stop` ends it as a whole; `enough` ends only the search, what is known by then is the answer.
@@ -161,6 +189,7 @@ impl Survey {
             self.compare(&whole.distances, &found)?;
         }
         let mut answers = found.found.iter();
+        let mut distances = whole.iter().flat_map(|whole| whole.distances.iter());
         let rows = self
             .landmarks
             .iter()
@@ -174,15 +203,14 @@ impl Survey {
                     },
                     (None, answer) => {
                         answers.next();
+                        let enumerated = distances.next().copied().flatten();
                         match answer {
                             Some(Found::Exact { word, .. }) => {
                                 Outcome::Exact { word: word.clone() }
                             }
-                            Some(Found::Open { lower, proof, word }) => Outcome::Open {
-                                lower: *lower,
-                                proof: *proof,
-                                word: word.clone(),
-                            },
+                            Some(Found::Open { lower, proof, word }) => {
+                                open(enumerated, *lower, *proof, word.as_deref())
+                            }
                             None => Outcome::Open {
                                 lower: 0,
                                 proof: Proof { ball: 0, probe: 0 },

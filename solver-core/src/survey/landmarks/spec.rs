@@ -29,19 +29,18 @@ pub struct LandmarksSpec {
 const PER_SIZE: u64 = super::rows::COUNT as u64;
 
 impl LandmarksSpec {
-    /// `topspin, k=4, n = 6..13`.
+    /// `topspin, k=4, n = 6..13`, or `n = 8` for a single size.
     pub fn title(&self) -> String {
         let parameters = self.parameters.iter().map(|(name, value)| match &**name {
             "" => format!(", {value}"),
             name => format!(", {name}={value}"),
         });
-        format!(
-            "{}{}, n = {}..{}",
-            self.family,
-            parameters.collect::<String>(),
-            self.from,
-            self.to
-        )
+        let sizes = match self.from == self.to {
+            true => self.to.to_string(),
+            false => format!("{}..{}", self.from, self.to),
+        };
+        let parameters: String = parameters.collect();
+        format!("{}{parameters}, n = {sizes}", self.family)
     }
 
     /// Number of sizes, which are the items.
@@ -113,6 +112,13 @@ impl LandmarksSpec {
         if to as usize > most {
             return Err(format!(
                 "n = {to} is too large: landmarks are searched for up to n = {most}"
+            ));
+        }
+        if self.budget.memory_bytes < super::size::LEAST_BYTES {
+            return Err(format!(
+                "{} bytes of memory are too few; give --memory at least {} MiB",
+                self.budget.memory_bytes,
+                super::size::LEAST_BYTES >> 20
             ));
         }
         if self.budget.max_nodes == 0 {
