@@ -49,6 +49,37 @@ fn every_kernel_is_tested_and_measured() {
 }
 
 #[test]
+fn the_script_for_machines_with_a_card() {
+    let user = User::new();
+    let Some(index) = device(&user) else { return };
+    let run = |device: &str| {
+        let script = repository().join("deploy/bench/gpu.sh");
+        let status = std::process::Command::new("bash")
+            .arg(script)
+            .arg(env!("CARGO_BIN_EXE_antipode"))
+            .args([user.path("out.json").as_os_str(), device.as_ref()])
+            .stderr(std::process::Stdio::null())
+            .status()
+            .expect("bash runs");
+        let text = std::fs::read_to_string(user.path("out.json")).expect("the file is written");
+        let all: Value = serde_json::from_str(&text).expect("one object");
+        (status.code(), all)
+    };
+    let (code, all) = run(&index.to_string());
+    assert_eq!(code, Some(0), "{all}");
+    for (name, schema) in [
+        ("list", "gpu-list"),
+        ("test", "gpu-test"),
+        ("bench", "gpu-bench"),
+    ] {
+        fits(schema, &all[name]["answer"]);
+    }
+    let (code, all) = run("4000");
+    assert_eq!(code, Some(1), "{all}");
+    assert_eq!(all["test"], json!({"exit_code": 2, "answer": null}));
+}
+
+#[test]
 fn the_validation_layer_has_nothing_to_say() {
     let user = User::new();
     let Some(index) = device(&user) else { return };
