@@ -319,7 +319,7 @@ fn scrambles_are_the_same_files() {
             "{fault}: the files differ"
         );
     }
-    let pivot = "run scrambles pocket --rows 5003 --pivot --columns state,depth,word,next_move --format jsonl";
+    let pivot = "run scrambles pocket --rows 5003 --pivot --columns state,depth,word,next-move --format jsonl";
     for (folder, gpu) in [
         ("pivot-cpu", String::new()),
         ("pivot-gpu", format!(" --gpu {index}")),
