@@ -122,6 +122,24 @@ fn the_core_and_the_mathematics_do_no_io() {
 }
 
 #[test]
+fn only_one_room_knows_vulkan() {
+    let needs = needs();
+    assert!(needs["antipode-gpu"].contains("ash"));
+    assert_eq!(ours(&needs, "antipode-gpu"), ["antipode-solver-core"]);
+    for (package, needed) in &needs {
+        let through_it = package == "antipode-gpu" || needed.contains("antipode-gpu");
+        assert!(
+            through_it || !needed.contains("ash"),
+            "{package} must not need ash"
+        );
+        assert!(
+            !needed.contains("naga"),
+            "{package}: shaders are compiled while building"
+        );
+    }
+}
+
+#[test]
 fn the_oracle_is_never_linked_into_the_program() {
     assert!(!needs()["antipode"].contains("antipode-oracle"));
 }

@@ -11,6 +11,7 @@ mod dataset;
 mod exit;
 mod fit;
 mod follow;
+mod gpu_args;
 mod job_args;
 mod kept;
 mod landmark_args;

@@ -1,8 +1,13 @@
 //! States and words as users write them, which is as the program prints them: `[0 1 6 11]`, `U U F'`.
 
+use crate::exit::Failure;
+use crate::memory;
+use crate::puzzle_arg::FILE_LIMIT_BYTES;
 use antipode_solver_core::distance::Question;
 use antipode_solver_core::puzzle::Puzzle;
 use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
 
 /// The word of the root itself.
 const NO_MOVE: &str = "(no move)";
@@ -99,15 +104,42 @@ pub fn lines<'t>(
     reader: &Reader<'_>,
     text: &'t str,
 ) -> Result<Vec<(&'t str, Question)>, (usize, String)> {
-    text.lines()
-        .enumerate()
-        .map(|(k, line)| (k + 1, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    asking_lines(text)
         .map(|(number, line)| match reader.line(line) {
             Ok(question) => Ok((line, question)),
             Err(why) => Err((number, why)),
         })
         .collect()
+}
+
+/// The lines that ask something, with their numbers.
+pub fn asking_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(k, line)| (k + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The text of the file that `flag` names, `-` for stdin.
+pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let unreadable =
+        |error: std::io::Error| Failure::input(format!("{flag} {shown} cannot be read: {error}"));
+    let mut text = String::new();
+    let input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(unreadable)?)
+    };
+    let limit = FILE_LIMIT_BYTES * 16;
+    let read = input.take(limit + 1).read_to_string(&mut text);
+    match read.map_err(unreadable)? as u64 > limit {
+        false => Ok(text),
+        true => Err(Failure::input(format!(
+            "{flag} {shown} has more than {}; ask in several parts",
+            memory::show(limit)
+        ))),
+    }
 }
 
 #[cfg(test)]

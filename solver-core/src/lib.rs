@@ -40,6 +40,7 @@ pub mod perm;
 pub mod puzzle;
 pub mod scramble;
 pub mod space;
+pub mod states;
 pub mod survey;
 mod terms;
 pub mod verify;

@@ -4,10 +4,12 @@ mod bench;
 mod cancel;
 mod coordinator;
 mod diameter;
+mod distance;
 mod drain;
 mod explain;
 mod gc;
 mod get;
+mod gpu;
 mod jobs;
 mod landmarks;
 mod pause;
@@ -62,6 +64,7 @@ enum Command {
     Explain(explain::Args),
     Get(get::Args),
     Query(query::Args),
+    Distance(distance::Args),
     Verify(verify::Args),
     Gc(gc::Args),
     Workers(workers::Args),
@@ -70,6 +73,8 @@ enum Command {
     #[command(subcommand)]
     Puzzle(puzzle::What),
     Bench(bench::Args),
+    #[command(subcommand)]
+    Gpu(gpu::What),
 }
 
 /// This call of the program.
@@ -116,12 +121,14 @@ pub fn dispatch(arguments: Arguments, call: &Call) -> Result<(), Failure> {
         Command::Explain(args) => explain::explain(&args, call),
         Command::Get(args) => get::get(&args, call),
         Command::Query(args) => query::query(&args, call),
+        Command::Distance(args) => distance::distance(&args, call),
         Command::Verify(args) => verify::verify(&args, call),
         Command::Gc(args) => gc::gc(&args, call),
         Command::Workers(args) => workers::workers(&args, call),
         Command::Scrambles(what) => scrambles::scrambles(&what, call),
         Command::Puzzle(what) => puzzle::puzzle(&what, call),
         Command::Bench(args) => bench::bench(&args, call),
+        Command::Gpu(what) => gpu::gpu(&what, call),
     }
 }
 

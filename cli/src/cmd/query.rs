@@ -6,7 +6,6 @@ use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::kept::{AtWorkers, Kept};
 use crate::memory;
-use crate::puzzle_arg::FILE_LIMIT_BYTES;
 use crate::questions::{self, Reader};
 use crate::render::{self, json, short, span};
 use antipode_proto::message::ArtifactKind;
@@ -15,7 +14,6 @@ use antipode_solver_core::distance::{Answer, PackedDistances, Question};
 use antipode_solver_core::engine::{Engine, Level, ShardId};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -110,7 +108,10 @@ pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
             "nothing is asked; add --state LABELS, --word WORD or --file FILE",
         ));
     }
-    let file = args.file.as_deref().map(read).transpose()?;
+    let file = args.file.as_deref();
+    let file = file
+        .map(|path| questions::read("--file", path))
+        .transpose()?;
     let kept = Kept::open(&args.job, args.data.as_deref(), &args.coordinator)?;
     let definition = Arc::clone(&kept.status.definition);
     let puzzle = &kept.bfs()?.puzzle;
@@ -135,28 +136,6 @@ pub fn query(args: &Args, call: &Call) -> Result<(), Failure> {
         say(&source, loaded, took, questions.len());
     }
     print(args, call, &kept, &source, (loaded, took), &texts, &answers)
-}
-
-/// A file, or stdin.
-fn read(path: &Path) -> Result<String, Failure> {
-    let shown = path.display();
-    let unreadable =
-        |error: std::io::Error| Failure::input(format!("--file {shown} cannot be read: {error}"));
-    let mut text = String::new();
-    let input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(unreadable)?)
-    };
-    let limit = FILE_LIMIT_BYTES * 16;
-    let read = input.take(limit + 1).read_to_string(&mut text);
-    match read.map_err(unreadable)? as u64 > limit {
-        false => Ok(text),
-        true => Err(Failure::input(format!(
-            "--file {shown} has more than {}; ask in several parts",
-            memory::show(limit)
-        ))),
-    }
 }
 
 /// The questions with the texts that asked them.

@@ -29,6 +29,8 @@ pub struct ScramblesReport {
     pub bytes: u64,
     pub seconds: f64,
     pub rows_per_second: f64,
+    /// What drew the rows: `cpu`, or a device.
+    pub engine: String,
 }
 
 impl ScramblesReport {
@@ -60,6 +62,9 @@ impl ScramblesReport {
             "files",
             format!("{} in {}, {size}{there}", self.files, self.out),
         )?;
+        if self.engine != "cpu" {
+            say("engine", self.engine.clone())?;
+        }
         let rate = short(self.rows_per_second);
         say("time", format!("{}, {rate} rows/s", span(self.seconds)))
     }

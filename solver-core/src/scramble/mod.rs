@@ -32,4 +32,4 @@ pub mod walks;
 
 pub use spec::{Rules, ScrambleError, Shape, WalkSpec};
 pub use table::{Column, Format, ScramblesSpec};
-pub use walks::{Block, Walks};
+pub use walks::{Block, Drawn, Walks};

@@ -31,6 +31,12 @@ impl Step {
         (self.0 >> 32) as u32 & 0xffff
     }
 
+    /// As two words: where the list of the situation after the move begins; how many moves it has, and above 16 bits the
+    /// move itself. For kernels that walk elsewhere.
+    pub fn packed(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
+    }
+
     /// The move.
     pub fn chosen(self) -> u16 {
         (self.0 >> 48) as u16
@@ -79,6 +85,11 @@ impl Automaton {
     /// The situation before the first move.
     pub fn start(&self) -> Step {
         self.start
+    }
+
+    /// The lists of all situations, one after the other.
+    pub fn entries(&self) -> &[Step] {
+        &self.entries
     }
 
     /// The `k`-th of the moves allowed after `step`, `k < step.allowed()`.

@@ -55,6 +55,29 @@ impl Block {
     }
 }
 
+/// Rows that were drawn elsewhere, as [`Walks::fill`] would draw them.
+#[derive(Debug, Clone, Default)]
+pub struct Drawn {
+    /// Moves between root and state of every row.
+    pub depths: Vec<u32>,
+    /// As [`Block::states`].
+    pub states: Vec<u8>,
+    /// The moves of a row from `row * stride` on, `stride` as in [`Walks::stride`].
+    pub words: Vec<u16>,
+}
+
+impl Drawn {
+    /// Some of the rows, which are those of `walks`.
+    pub fn rows(&self, walks: &Walks, rows: std::ops::Range<usize>) -> Drawn {
+        let of = |each: usize| rows.start * each..rows.end * each;
+        Drawn {
+            depths: self.depths[rows.clone()].to_vec(),
+            states: self.states[of(walks.state_bytes())].to_vec(),
+            words: self.words[of(walks.stride())].to_vec(),
+        }
+    }
+}
+
 /// One call of [`Walks::fill`].
 struct Fill<'a> {
     walks: &'a Walks,
@@ -146,6 +169,50 @@ impl Walks {
     /// Bytes of the tables, about.
     pub fn table_bytes(&self) -> u64 {
         self.composer.table_bytes()
+    }
+
+    /// Moves that are drawn for a row, at most.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Checks the sizes of rows that were drawn elsewhere.
+    ///
+    /// # Errors
+    /// Where depths, states and words are not of as many rows, or a row is longer than walks are.
+    pub fn check(&self, drawn: &Drawn) -> Result<(), ScrambleError> {
+        let rows = drawn.depths.len();
+        let extra = self.spec.shape.extra() as usize;
+        let longest = drawn.depths.iter().copied().max().unwrap_or(0) as usize;
+        if drawn.states.len() != rows * self.state_bytes()
+            || drawn.words.len() != rows * self.stride
+            || longest + extra > self.stride
+        {
+            return Err(ScrambleError::Values(format!(
+                "{rows} rows that were drawn elsewhere have {} bytes of states, {} moves and up to {longest} moves a row; \
+                 {} bytes, {} moves and at most {} are expected",
+                drawn.states.len(),
+                drawn.words.len(),
+                rows * self.state_bytes(),
+                rows * self.stride,
+                self.stride - extra
+            )));
+        }
+        Ok(())
+    }
+
+    /// Takes over rows that were drawn elsewhere.
+    ///
+    /// # Errors
+    /// See [`Walks::check`].
+    pub fn adopt(&self, drawn: Drawn, block: &mut Block) -> Result<(), ScrambleError> {
+        self.check(&drawn)?;
+        block.stride = self.stride;
+        block.extra = self.spec.shape.extra() as usize;
+        block.depths = drawn.depths;
+        block.states = drawn.states;
+        block.words = drawn.words;
+        Ok(())
     }
 
     /// Rows that are best drawn at once.

@@ -6,7 +6,7 @@ mod metadata;
 mod rows;
 
 pub use metadata::describe;
-pub use rows::Labels;
+pub use rows::{Draws, Labels};
 
 use antipode_columns::{Batch as Columns, ColumnsError, Field, json_lines, npy, parquet_out};
 use antipode_solver_core::batch::{Batch, ItemOutput, Stop};
@@ -21,6 +21,7 @@ pub struct Parts {
     spec: ScramblesSpec,
     loaded: Loaded,
     labels: Option<Arc<dyn Labels>>,
+    draws: Option<Arc<dyn Draws>>,
     fields: Vec<Field>,
     metadata: Vec<(String, String)>,
 }
@@ -43,7 +44,14 @@ impl Parts {
             spec,
             loaded,
             labels,
+            draws: None,
         })
+    }
+
+    /// Has rows drawn elsewhere, as long as they can be had there.
+    pub fn with_draws(mut self, draws: Arc<dyn Draws>) -> Parts {
+        self.draws = Some(draws);
+        self
     }
 
     pub fn spec(&self) -> &ScramblesSpec {

@@ -4,7 +4,7 @@ use super::Parts;
 use antipode_columns::{Batch, Cell, Column as Made, Values};
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::scramble::key::key;
-use antipode_solver_core::scramble::{Block, Column};
+use antipode_solver_core::scramble::{Block, Column, Drawn, ScrambleError};
 use rayon::prelude::*;
 
 /// Exact distances of rows, from somewhere.
@@ -16,27 +16,61 @@ pub trait Labels: Send + Sync {
     fn distances(&self, block: &Block) -> Result<Vec<u32>, String>;
 }
 
+/// Draws rows somewhere else than in the threads of this processor.
+pub trait Draws: Send + Sync {
+    /// The rows `first .. first + rows` as [`antipode_solver_core::scramble::Walks::fill`] has them; none where they cannot
+    /// be had (any more).
+    fn draw(&self, first: u64, rows: usize) -> Option<Drawn>;
+}
+
 /// Rows that are drawn together.
 const ROWS_TOGETHER: usize = 4096;
 
 /// The rows `first .. first + rows`, in pieces that follow each other.
 pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Vec<Batch>, EngineError> {
+    let walks = &parts.loaded.walks;
+    let drawn = parts.draws.as_ref();
+    let drawn = drawn.and_then(|draws| draws.draw(first, rows));
+    if let Some(drawn) = &drawn {
+        let wrong = |error: ScrambleError| EngineError::Violated(error.to_string());
+        walks.check(drawn).map_err(wrong)?;
+        if drawn.depths.len() != rows {
+            return Err(EngineError::Violated(format!(
+                "{} rows were drawn instead of {rows}",
+                drawn.depths.len()
+            )));
+        }
+    }
     let starts: Vec<usize> = (0..rows).step_by(ROWS_TOGETHER).collect();
     starts
         .into_par_iter()
         .map_init(Block::default, |block, from| {
             let count = ROWS_TOGETHER.min(rows - from);
-            piece(parts, first + from as u64, count, block)
+            let drawn = drawn.as_ref();
+            let drawn = drawn.map(|drawn| drawn.rows(walks, from..from + count));
+            piece(parts, first + from as u64, count, drawn.as_ref(), block)
         })
         .collect()
 }
 
-fn piece(parts: &Parts, first: u64, rows: usize, block: &mut Block) -> Result<Batch, EngineError> {
+/// Rows that are put together by one thread; `drawn` has them where they were drawn elsewhere.
+fn piece(
+    parts: &Parts,
+    first: u64,
+    rows: usize,
+    drawn: Option<&Drawn>,
+    block: &mut Block,
+) -> Result<Batch, EngineError> {
     let walks = &parts.loaded.walks;
     let mut out: Option<Batch> = None;
     for from in (0..rows).step_by(walks.block_rows()) {
         let count = walks.block_rows().min(rows - from);
-        walks.fill(first + from as u64, count, block);
+        match drawn {
+            None => walks.fill(first + from as u64, count, block),
+            Some(drawn) => walks
+                .adopt(drawn.rows(walks, from..from + count), block)
+                .map_err(|error| EngineError::Violated(error.to_string()))?,
+        }
         let made = columns(parts, first + from as u64, block)?;
         match &mut out {
             None => out = Some(made),

@@ -1,5 +1,6 @@
 //! Scrambles: making them in this process, and what is done with a folder of them.
 
+mod device;
 mod label;
 pub mod run;
 mod targets;

@@ -3,18 +3,20 @@
 
 use super::super::run::RunArgs;
 use super::super::{Call, block_on};
+use super::device::Device;
 use super::label;
 use super::unique::{self, Dropped};
 use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
+use crate::gpu_args::GpuArgs;
 use crate::render::{json, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
-use antipode_worker::scrambles::{Labels, PartError, Parts, describe};
+use antipode_worker::scrambles::{Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
@@ -47,6 +49,9 @@ pub struct Args {
     coordinator: CoordinatorArgs,
 
     #[command(flatten)]
+    gpu: GpuArgs,
+
+    #[command(flatten)]
     run: RunArgs,
 }
 
@@ -56,6 +61,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let puzzle = args.scrambles.puzzle.load()?;
     let spec = args.scrambles.spec(puzzle, args.unique)?;
     let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
+    let kernels = args.gpu.open()?;
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }
@@ -72,9 +78,17 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     };
     let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
-    let parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
+    let device = match kernels {
+        None => None,
+        Some(kernels) => Device::or_cpu(&kernels, &spec, loaded.walks)?.map(Arc::new),
+    };
+    let mut parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
+    if let Some(device) = &device {
+        parts = parts.with_draws(Arc::clone(device) as Arc<dyn Draws>);
+    }
     let work = Arc::new(Work {
         parts,
+        device,
         dataset,
         unique: args.unique,
         memory_bytes: args.run.how.compute.memory_bytes(),
@@ -95,6 +109,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
 /// What the threads share.
 struct Work {
     parts: Parts,
+    device: Option<Arc<Device>>,
     dataset: Dataset,
     unique: bool,
     memory_bytes: u64,
@@ -258,5 +273,9 @@ fn report(work: &Work, made: &Made, seconds: f64) -> ScramblesReport {
         bytes: bytes.map(|about| about.len()).sum(),
         seconds,
         rows_per_second: spec.rows as f64 / seconds.max(1e-9),
+        engine: work
+            .device
+            .as_ref()
+            .map_or("cpu".into(), |device| device.engine()),
     }
 }

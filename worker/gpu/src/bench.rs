@@ -1,0 +1,164 @@
+//! How fast kernels and their twins are, as a caller sees it: data sent, computed and brought back.
+
+use crate::error::GpuError;
+use crate::kernels::Kernels;
+use crate::sample::Sample;
+use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
+use antipode_solver_core::scramble::{Block, Walks};
+use antipode_solver_core::states::States;
+use antipode_solver_core::states::distances::{self, Measure};
+use antipode_solver_core::states::words;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    pub kernel: &'static str,
+    /// What was computed.
+    pub size: String,
+    /// Results: states, permutations or distances.
+    pub results: u64,
+    /// The best of three, on the device, transfers included.
+    pub device_seconds: f64,
+    /// The best of three of the twin, in the thread pool it is called in.
+    pub processor_seconds: f64,
+    /// Bytes sent to the device in one call.
+    pub uploaded_bytes: u64,
+}
+
+const POSITIONS: usize = 48;
+
+/// Measures all kernels at one size, on puzzles of 48 positions (the stickers of a cube that move).
+///
+/// # Errors
+/// Those of the device.
+pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
+    let mut sample = Sample::new(1);
+    let generators = sample.generators(POSITIONS, 18);
+    let letters = sample.words(generators.len(), 20_000, 60);
+    let products = words::compose(POSITIONS, &generators, &letters)?;
+    let mut few = States::new(POSITIONS)?;
+    for at in 0..20 {
+        few.push(products.row(at))?;
+    }
+    let mut targets = States::new(POSITIONS)?;
+    for at in 0..200 {
+        targets.push(products.row(at))?;
+    }
+    let of = format!("{POSITIONS} positions");
+    let mut rows = vec![
+        row(
+            kernels,
+            "compose",
+            format!("20,000 words of up to 60 letters, {of}"),
+            20_000,
+            || kernels.compose(POSITIONS, &generators, &letters).map(drop),
+            || Ok(words::compose(POSITIONS, &generators, &letters).map(drop)?),
+        )?,
+        row(
+            kernels,
+            "apply",
+            format!("20 words to 20,000 states, {of}"),
+            400_000,
+            || kernels.apply(&few, &products).map(drop),
+            || Ok(words::apply(&few, &products).map(drop)?),
+        )?,
+        row(
+            kernels,
+            "cycles",
+            format!("20,000 permutations, {of}"),
+            20_000,
+            || kernels.cycles(&products).map(drop),
+            || Ok(words::cycles(&products).map(drop)?),
+        )?,
+    ];
+    for measure in [Measure::Manhattan, Measure::Breakpoint] {
+        rows.push(row(
+            kernels,
+            measure.name(),
+            format!("20,000 states by 200 targets, {of}"),
+            4_000_000,
+            || kernels.distances(measure, &products, &targets).map(drop),
+            || Ok(distances::distances(measure, &products, &targets).map(drop)?),
+        )?);
+    }
+    rows.push(scrambles(kernels)?);
+    Ok(rows)
+}
+
+/// Rows of scrambles of the 3x3x3, as `run scrambles` draws them; the processor draws blocks in all its threads.
+fn scrambles(kernels: &Arc<Kernels>) -> Result<Row, GpuError> {
+    const ROWS: usize = 200_000;
+    let shape = Shape::Walk {
+        min_depth: 1,
+        max_depth: 30,
+    };
+    let spec = WalkSpec {
+        seed: 1,
+        shape,
+        rules: Rules::NoUndo,
+    };
+    let drawn = puzzle::resolve("cube:3", &PuzzleOptions::default())
+        .map_err(|error| error.to_string())
+        .and_then(|puzzle| {
+            let walks = Walks::new(&puzzle, &spec).map_err(|error| error.to_string())?;
+            Ok((puzzle, walks))
+        });
+    let (puzzle, walks) = drawn.map_err(|error| GpuError::Misuse {
+        device: kernels.device().info().name.clone(),
+        rule: error,
+    })?;
+    let device = kernels.walks(&puzzle, &walks)?;
+    let blocks = ROWS / walks.block_rows();
+    row(
+        kernels,
+        "walks",
+        format!("{ROWS} scrambles of cube:3, 1 to 30 moves"),
+        ROWS as u64,
+        || device.draw(0, ROWS).map(drop),
+        || {
+            (0..blocks)
+                .into_par_iter()
+                .for_each_init(Block::default, |block, k| {
+                    let rows = walks.block_rows();
+                    walks.fill((k * rows) as u64, rows, block);
+                });
+            Ok(())
+        },
+    )
+}
+
+fn row(
+    kernels: &Arc<Kernels>,
+    kernel: &'static str,
+    size: String,
+    results: u64,
+    device: impl Fn() -> Result<(), GpuError>,
+    processor: impl Fn() -> Result<(), GpuError>,
+) -> Result<Row, GpuError> {
+    let before = kernels.device().uploaded_bytes();
+    device()?;
+    let uploaded_bytes = kernels.device().uploaded_bytes() - before;
+    Ok(Row {
+        kernel,
+        size,
+        results,
+        device_seconds: best(device)?,
+        processor_seconds: best(processor)?,
+        uploaded_bytes,
+    })
+}
+
+fn best(work: impl Fn() -> Result<(), GpuError>) -> Result<f64, GpuError> {
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let begun = Instant::now();
+        work()?;
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok(best.max(1e-9))
+}
