@@ -10,6 +10,7 @@ use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::space::SpaceDef;
 use serde::Serialize;
+use std::path::Path;
 
 /// Bits a state that the frontiers of all levels together take at most, as measured on graphs of large diameter.
 const BITS_A_STATE_KEPT: u128 = 6;
@@ -175,6 +176,22 @@ pub fn refuse_if_too_large(
             "{} is too large for this machine: {why}",
             spec.puzzle.name()
         ))),
+    }
+}
+
+/// Where less is free nothing is stored: the work would only wait for room.
+const LEAST_FREE_BYTES: u64 = 64 << 20;
+
+/// Refuses a store on a disk that is all but full.
+pub fn refuse_without_room(data: &Path, have: &Have) -> Result<(), Failure> {
+    match have.disk_bytes {
+        Some(free) if free < LEAST_FREE_BYTES => Err(Failure::input(format!(
+            "{} are free where {} is; at least {} must be: make room there, or name another directory with --data",
+            show(free),
+            data.display(),
+            show(LEAST_FREE_BYTES)
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ pub struct LandmarkArgs {
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_parameter)]
     parameters: Vec<(String, String)>,
 
-    /// States that the search of one size may make and look up, e.g. 500000, 20M or 2e9
+    /// States that the exact search of one size may make and look up (words for what stays open are sought besides), e.g. 500000, 20M or 2e9
     #[arg(long, value_name = "COUNT", default_value = "1e9", value_parser = parse_count, allow_hyphen_values = true)]
     max_nodes: u64,
 

@@ -20,7 +20,7 @@ pub struct OutArgs {
 pub struct OutDir(PathBuf);
 
 impl OutArgs {
-    /// Refuses what cannot be written to; makes nothing.
+    /// Refuses what cannot be written to. The directory is made: whether that works shows before anything is computed.
     pub fn check(&self) -> Result<Option<OutDir>, Failure> {
         let Some(path) = &self.out else {
             return Ok(None);
@@ -31,7 +31,15 @@ impl OutArgs {
                 path.display()
             ))),
             Ok(_) => Ok(Some(OutDir(path.clone()))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Some(OutDir(path.clone()))),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                std::fs::create_dir_all(path).map_err(|e| {
+                    Failure::input(format!(
+                        "--out {} cannot be made: {e}; give another directory",
+                        path.display()
+                    ))
+                })?;
+                Ok(Some(OutDir(path.clone())))
+            }
             Err(e) => Err(Failure::input(format!(
                 "--out {} cannot be used: {e}; give a directory",
                 path.display()

@@ -24,6 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
+/// What is not stored by then will not be.
+const CLOSE: Duration = Duration::from_secs(10);
+
 /// A stalled job that is to be paused is waited for so many seconds.
 const GIVE_UP_AFTER: u32 = 5;
 
@@ -227,6 +230,7 @@ fn begin(
         memory_bytes: how.compute.memory_bytes(),
         disk_bytes: data_dir::free_bytes(data),
     };
+    fit::refuse_without_room(data, &have)?;
     if let JobSpec::Bfs(bfs) = &work.spec {
         fit::refuse_if_too_large(bfs, space, work.kernel, &have)?;
     }
@@ -361,7 +365,8 @@ async fn run(
         if !worker.is_finished() {
             let _ = worker.await;
         }
-        coordinator.close().await;
+        // A store that takes nothing more is not waited for.
+        let _ = tokio::time::timeout(CLOSE, coordinator.close()).await;
     }
     if over && keep == Keep::Result {
         // The worker may have been stopped before it heard that the job is over.
@@ -417,6 +422,8 @@ async fn pause_or_give_up(
         }
         let reason = match client.show(job).await?.state {
             JobState::Stalled { reason, .. } => reason,
+            // It is paused and cannot be told so: that would be a promise that nothing stands behind.
+            JobState::Paused => "its store takes nothing more".into(),
             _ => {
                 stalled = 0;
                 continue;

@@ -14,6 +14,9 @@ const REFUSED: u32 = u32::MAX;
 /// Powers of a move that are looked at to find its family, and products of a family, at most.
 const PRODUCTS_MAX: usize = 1 << 16;
 
+/// With more moves every situation has a product for each, and there are more situations than can be listed.
+const MOVES_MAX: usize = 128;
+
 /// Tails, products and lengths for every move.
 pub(super) struct Cancel {
     families: Vec<Family>,
@@ -32,6 +35,12 @@ struct Family {
 impl Cancel {
     /// The rule for walks of up to `max_depth` moves. The error says which move has too many powers.
     pub(super) fn new(moves: &[Perm], max_depth: u32) -> Result<Cancel, String> {
+        if moves.len() > MOVES_MAX {
+            return Err(format!(
+                "--no-cancel compares every move with every other, and there are {}, more than {MOVES_MAX}; leave the option out, or choose fewer moves (--moves)",
+                moves.len()
+            ));
+        }
         let powers = moves
             .iter()
             .enumerate()

@@ -243,7 +243,9 @@ fn failure(error: PartError) -> Failure {
     match error {
         PartError::Engine(EngineError::Input(what)) => Failure::Other(what),
         PartError::Engine(error) => error.into(),
-        PartError::Columns(error) => Failure::Other(format!("a file cannot be written: {error}")),
+        PartError::Columns(error) => Failure::Other(format!(
+            "a file in --out cannot be written: {error}; the files that are there are whole, and the same command goes on after them"
+        )),
     }
 }
 
