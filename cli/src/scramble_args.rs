@@ -104,7 +104,9 @@ pub enum ColumnArg {
     Depth,
     Word,
     Solution,
+    #[value(alias = "prev_move")]
     PrevMove,
+    #[value(alias = "next_move")]
     NextMove,
     Key,
 }
