@@ -8,7 +8,7 @@ use antipode_solver_core::survey::landmarks::hull::convex;
 use antipode_solver_core::survey::landmarks::ratios;
 use antipode_solver_core::survey::landmarks::rows::{NAMES, landmarks};
 use antipode_solver_core::survey::landmarks::search::{Budget, Ended, Found, search};
-use antipode_solver_core::survey::landmarks::size::{Method, Outcome, Size, Survey};
+use antipode_solver_core::survey::landmarks::size::{Method, Outcome, Row, Size, Survey};
 use serde_json::Value;
 
 const PLENTY: Budget = Budget {
@@ -325,6 +325,33 @@ fn five_bits_a_label_and_a_single_answer() {
             .unwrap()
             .contains("too large")
     );
+}
+
+#[test]
+fn a_distance_may_be_proved_where_the_least_word_is_open() {
+    // So few nodes leave most rows open; some of them are found by a word as long as the lower bound.
+    let few = Budget {
+        max_nodes: 2000,
+        memory_bytes: 64 << 20,
+    };
+    let survey = |enumerated: u32| {
+        let survey = Survey::new(puzzle("lrx:9"), enumerated, few).unwrap();
+        survey.run(&|| false, &|| false).unwrap()
+    };
+    let (searched, enumerated) = (survey(6), survey(9));
+    let proved = |row: &Row| matches!(row.outcome, Outcome::Proved { .. });
+    assert!(searched.rows.iter().any(proved));
+    assert!(enumerated.rows.iter().any(proved));
+    for (row, truth) in searched.rows.iter().zip(&enumerated.rows) {
+        assert!(!matches!(truth.outcome, Outcome::Open { .. }), "{truth:?}");
+        match (&row.outcome, ratios::distance(row)) {
+            (_, Some(distance)) => assert_eq!(Some(distance), ratios::distance(truth), "{row:?}"),
+            (Outcome::Open { lower, .. }, None) => {
+                assert!(Some(*lower) <= ratios::distance(truth), "{row:?}");
+            }
+            _ => assert!(ratios::distance(truth).is_none(), "{row:?}"),
+        }
+    }
 }
 
 fn triple(v: &Value) -> [f64; 3] {

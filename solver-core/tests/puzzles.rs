@@ -343,7 +343,7 @@ fn topspin_moves_and_words_are_those_of_the_vectors() {
 #[test]
 fn pocket_is_the_cube_with_a_corner_held() {
     assert_eq!(names(&plain("pocket")), ["U", "F", "R", "U'", "F'", "R'"]);
-    // Position of the pocket -> sticker of cube:2, both as ADI.md counts them, from 1 there.
+    // Position of the pocket -> sticker of cube:2, both counted from 1 in the source.
     let map = [
         1, 2, 3, 4, 9, 10, 5, 6, 21, 22, 17, 18, 11, 12, 7, 8, 23, 20, 13, 14, 16,
     ]
