@@ -328,3 +328,25 @@ fn a_job_of_items_says_how_far_it_is() {
     let text = user.run(&format!("explain {job}/item/0")).stdout;
     assert!(text.contains("has ended"), "{text}");
 }
+
+#[test]
+fn what_a_cancelled_job_has_counted_stays_visible() {
+    let user = User::new();
+    let (_coordinator, _) = user.coordinator("coordinator");
+    let line = "worker --data worker0 --name w0 --threads 1";
+    let mut command = user.command(line.split_whitespace());
+    // One item waits longer than the test, the others do not.
+    command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=600000");
+    let _worker = Process::of(command);
+    let submitted = user.json("submit diameter lrx:8 --method all-pairs --json");
+    let job = submitted["job"].as_u64().expect("a number");
+    let show = || user.json(&format!("show {job} --json"));
+    let expected = "39808"; // all but one batch of 512
+    eventually("all other items are done", || show()["counted"] == expected);
+    let cancelled = user.json(&format!("cancel {job} --json"));
+    fits("batch", &cancelled);
+    assert_eq!(cancelled["state"], "cancelled");
+    assert_eq!(show()["counted"], expected);
+    let listed = user.json("jobs --json");
+    assert_eq!(listed["jobs"][0]["counted"], expected, "{listed}");
+}
