@@ -1,6 +1,7 @@
 //! A trap for tests: `ANTIPODE_TEST_KILL="commit=3"` ends the process at once, without any tidying up,
 //! when it passes its third `commit`. Points: `commit` (a store's transaction is filled and not committed
-//! yet: what it writes is half written), `committed` (just after one). Read once; off unless set.
+//! yet: what it writes is half written), `committed` (just after one), `items` (just after one that records of items are
+//! in). Read once; off unless set.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

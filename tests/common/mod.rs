@@ -306,6 +306,18 @@ impl Drop for Process {
     }
 }
 
+/// So many workers `w0`, `w1`, ... with a thread and a folder each, once the coordinator has them all.
+pub fn workers(user: &User, number: usize) -> Vec<Process> {
+    let start = |k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1"));
+    let started: Vec<Process> = (0..number).map(start).collect();
+    eventually("all workers are connected", || {
+        let list = user.json("workers --json");
+        let connected = |all: &Vec<Value>| all.iter().filter(|w| w["connected"] == true).count();
+        list["workers"].as_array().map_or(0, connected) == number
+    });
+    started
+}
+
 /// Waits until `is_true`, asking again and again.
 #[track_caller]
 pub fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {

@@ -114,6 +114,9 @@ pub fn records(database: &Database, records: &[Record]) -> Result<(), redb::Erro
     killpoint::pass("commit");
     transaction.commit()?;
     killpoint::pass("committed");
+    if records.iter().any(|r| matches!(r, Record::Item { .. })) {
+        killpoint::pass("items");
+    }
     Ok(())
 }
 
