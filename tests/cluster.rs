@@ -2,27 +2,13 @@
 
 mod common;
 
-use common::{Process, User, eventually, fits};
+use common::{Process, User, eventually, fits, workers};
 
 /// `growth_cayleypy.json`, row `topspin-9-4`.
 const TOPSPIN_9: [u64; 24] = [
     1, 3, 6, 12, 24, 46, 88, 168, 322, 613, 1137, 2095, 3745, 6385, 10697, 17134, 24461, 30412,
     32269, 27633, 17101, 5884, 1112, 92,
 ];
-
-fn workers(user: &User, number: usize) -> Vec<Process> {
-    let started: Vec<Process> = (0..number)
-        .map(|k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1")))
-        .collect();
-    eventually("all workers are connected", || {
-        let list = user.json("workers --json");
-        let connected = list["workers"].as_array().map_or(0, |all| {
-            all.iter().filter(|w| w["connected"] == true).count()
-        });
-        connected == number
-    });
-    started
-}
 
 #[test]
 fn one_two_and_three_workers_count_the_same() {

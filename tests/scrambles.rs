@@ -4,7 +4,7 @@
 mod common;
 
 use antipode_columns::parquet_in::Reader;
-use common::{Process, User, eventually, fits};
+use common::{User, eventually, fits, workers};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
@@ -111,17 +111,6 @@ fn rows_from_an_offset_are_those_of_the_longer_run() {
             "{shape}"
         );
     }
-}
-
-fn workers(user: &User, number: usize) -> Vec<Process> {
-    let start = |k| user.start(&format!("worker --data worker{k} --name w{k} --threads 1"));
-    let started: Vec<Process> = (0..number).map(start).collect();
-    eventually("all workers are connected", || {
-        let list = user.json("workers --json");
-        let all = list["workers"].as_array().cloned().unwrap_or_default();
-        all.iter().filter(|w| w["connected"] == true).count() == number
-    });
-    started
 }
 
 #[test]

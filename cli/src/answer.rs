@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::render::table::LevelTable;
-use crate::render::{json, landmarks, line, summary};
+use crate::render::{batch, json, landmarks, line, summary};
 use crate::report::batch::BatchReport;
 use crate::report::diameter::{DiameterReport, Findings};
 use crate::report::landmarks::LandmarksReport;
@@ -48,7 +48,7 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
             if as_json {
                 return json::print(&report);
             }
-            report.print()
+            batch::print(&report)
         }
     }
 }

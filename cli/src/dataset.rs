@@ -2,19 +2,18 @@
 //! an underscore or a dot are passed over by programs that read such folders.
 
 use crate::exit::Failure;
+use crate::whole_file::{UNFINISHED, put, put_bytes};
 use antipode_columns::parquet_in;
 use antipode_solver_core::puzzle::Puzzle;
 use antipode_solver_core::scramble::{Format, ScramblesSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// What a folder is.
 pub const MANIFEST: &str = "_scrambles.json";
-/// Files in the making.
-const UNFINISHED: &str = ".scrambles-";
 const PART: &str = "scrambles-";
 /// What is made from the parts.
 const DERIVED: &str = "_targets-";
@@ -63,7 +62,7 @@ impl Dataset {
             )));
         }
         let mut entries = names(path)?;
-        entries.retain(|name| !name.starts_with(UNFINISHED));
+        entries.retain(|name| !name.starts_with(UNFINISHED) && name != LOCK);
         if let Some(other) = entries.iter().find(|name| !is_ours(name)) {
             return Err(Failure::input(format!(
                 "--out {shown} is not empty: there is {other}; choose another directory"
@@ -110,10 +109,7 @@ impl Dataset {
         let mut text = serde_json::to_string_pretty(manifest)
             .map_err(|error| Failure::Internal(error.to_string()))?;
         text.push('\n');
-        dataset.put(MANIFEST, |file| {
-            let written = file.write_all(text.as_bytes());
-            written.map_err(|error| refuse(path, &error))
-        })?;
+        put_bytes(path, MANIFEST, text.as_bytes())?;
         Ok(dataset)
     }
 
@@ -135,33 +131,6 @@ impl Dataset {
         let path = self.path.join(spec.part_name(part));
         rows_of(&path, spec.format).is_some_and(|found| found == rows)
     }
-}
-
-/// Writes `name` in `folder` under another name and renames it when it is whole.
-pub fn put<T>(
-    folder: &Path,
-    name: &str,
-    write: impl FnOnce(&mut File) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let temporary = folder.join(format!("{UNFINISHED}{name}.tmp"));
-    let failed = |error: std::io::Error| {
-        let what = match error.kind() {
-            ErrorKind::StorageFull => {
-                "the disk is full; make room and give the same command again".into()
-            }
-            _ => error.to_string(),
-        };
-        Failure::other(format!(
-            "{} cannot be written: {what}",
-            folder.join(name).display()
-        ))
-    };
-    let mut file = File::create(&temporary).map_err(failed)?;
-    let made = write(&mut file).inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })?;
-    fs::rename(&temporary, folder.join(name)).map_err(failed)?;
-    Ok(made)
 }
 
 const LOCK: &str = ".scrambles-lock";
@@ -196,6 +165,7 @@ fn is_ours(name: &str) -> bool {
         .iter()
         .any(|start| name.starts_with(start))
         || name == MANIFEST
+        || name == LOCK
 }
 
 /// Rows of a file, if it is whole.

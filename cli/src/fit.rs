@@ -6,6 +6,7 @@
 
 use crate::exit::Failure;
 use crate::memory::show;
+use antipode_coordinator::DISK_RESERVE_BYTES;
 use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::space::SpaceDef;
@@ -179,17 +180,14 @@ pub fn refuse_if_too_large(
     }
 }
 
-/// Where less is free nothing is stored: the work would only wait for room.
-const LEAST_FREE_BYTES: u64 = 64 << 20;
-
-/// Refuses a store on a disk that is all but full.
+/// Refuses a store on a disk that is all but full: the work would only wait for room.
 pub fn refuse_without_room(data: &Path, have: &Have) -> Result<(), Failure> {
     match have.disk_bytes {
-        Some(free) if free < LEAST_FREE_BYTES => Err(Failure::input(format!(
+        Some(free) if free < DISK_RESERVE_BYTES => Err(Failure::input(format!(
             "{} are free where {} is; at least {} must be: make room there, or name another directory with --data",
             show(free),
             data.display(),
-            show(LEAST_FREE_BYTES)
+            show(DISK_RESERVE_BYTES)
         ))),
         _ => Ok(()),
     }

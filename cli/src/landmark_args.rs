@@ -98,7 +98,7 @@ fn parse_range(text: &str) -> Result<(u32, u32), String> {
 
 /// `500000`, `20M` or `2e9`.
 fn parse_count(text: &str) -> Result<u64, String> {
-    match crate::scramble_args::count(text) {
+    match crate::count::count(text) {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(format!(
             "'{text}' is not a count of 1 and more; write it like 500000, 20M or 2e9"

@@ -6,6 +6,7 @@ mod answer;
 mod cmd;
 mod compute_args;
 mod connect;
+mod count;
 mod data_dir;
 mod dataset;
 mod exit;
@@ -31,6 +32,7 @@ mod signals;
 mod stores;
 mod supervise;
 mod verification;
+mod whole_file;
 
 use clap::Parser;
 use std::panic::AssertUnwindSafe;

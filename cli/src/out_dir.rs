@@ -1,6 +1,7 @@
 //! A directory that a command writes its files to.
 
 use crate::exit::Failure;
+use crate::whole_file::put_bytes;
 use std::path::{Path, PathBuf};
 
 /// Where files go.
@@ -55,13 +56,6 @@ impl OutDir {
 
     /// Writes a file in one step: it is there whole or not at all.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        let (part, path) = (self.0.join(format!(".{name}.part")), self.0.join(name));
-        std::fs::create_dir_all(&self.0)
-            .and_then(|()| std::fs::write(&part, content))
-            .and_then(|()| std::fs::rename(&part, &path))
-            .map_err(|e| {
-                let _ = std::fs::remove_file(&part);
-                Failure::other(format!("{} cannot be written: {e}", path.display()))
-            })
+        put_bytes(&self.0, name, content)
     }
 }

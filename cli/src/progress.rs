@@ -107,7 +107,7 @@ impl Progress {
     }
 
     fn move_bar(&mut self, status: &JobStatus) {
-        let counted = report::sum(status) + u128::from(status.partial);
+        let counted = report::counted(status);
         let (began, before) = *self.began.get_or_insert((Instant::now(), counted));
         let seconds = began.elapsed().as_secs_f64();
         let rate = if seconds > 0.0 {

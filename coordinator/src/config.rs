@@ -8,6 +8,9 @@ use std::time::Duration;
 /// connects again within a tenth of a second or its process has ended.
 const RECONNECT: Duration = Duration::from_secs(2);
 
+/// The usual watermark: with less room free nothing is stored.
+pub const DISK_RESERVE_BYTES: u64 = 64 << 20;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The store's directory; made if it is not there.
@@ -39,7 +42,7 @@ impl Config {
             checkpoint_every: None,
             replicas: None,
             crash_limit: 5,
-            disk_reserve: 64 << 20,
+            disk_reserve: DISK_RESERVE_BYTES,
         }
     }
 

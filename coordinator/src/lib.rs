@@ -29,7 +29,7 @@ mod view;
 mod watch;
 
 pub use client::LocalClient;
-pub use config::Config;
+pub use config::{Config, DISK_RESERVE_BYTES};
 pub use error::{OpenError, ServeError};
 pub use offline::{Announced, Offline};
 pub use prepare::{Prepare, Prepared, prepare_with};

@@ -8,7 +8,7 @@ use antipode_solver_core::batch::{Batch, Stop};
 use antipode_solver_core::bfs::enumerate::enumerate;
 use antipode_solver_core::engine::{Engine, EngineError, KernelChoice, ShardId};
 use antipode_solver_core::perm::Perm;
-use antipode_solver_core::puzzle::{Generator, Metric, Puzzle, PuzzleOptions, State, resolve};
+use antipode_solver_core::puzzle::{Puzzle, PuzzleOptions, State, resolve};
 use antipode_solver_core::space::{self, LayoutOptions};
 use antipode_solver_core::survey::diameter::{
     AllPairs, Answer, DiameterSpec, Graph, LastLevel, Pair, Route, Summary, SurveyError, Symmetry,
@@ -16,21 +16,9 @@ use antipode_solver_core::survey::diameter::{
 };
 use proptest::prelude::*;
 use serde_json::Value;
+use support::puzzle_of;
 
 const MEMORY: u64 = 1 << 30;
-
-fn puzzle_of(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
-    let generators = generators
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Generator {
-            name: format!("g{i}"),
-            perm: Perm::from_images(p).unwrap(),
-        })
-        .collect();
-    let roots = roots.iter().map(|r| r.clone().into()).collect();
-    Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
-}
 
 fn named(spec: &str, root: Option<&str>, moves: Option<&str>) -> Puzzle {
     let options = PuzzleOptions {

@@ -2,6 +2,8 @@
 //! small groups, colourings and several roots, in every block kind that has an index; directed lists from
 //! their kept levels. And the packed form against bytes from anywhere.
 
+mod support;
+
 use antipode_oracle as oracle;
 use antipode_solver_core::bfs::enumerate::enumerate_with;
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
@@ -10,23 +12,11 @@ use antipode_solver_core::distance::{
 };
 use antipode_solver_core::engine::{Digest, Engine, KernelChoice, Level, ShardId};
 use antipode_solver_core::perm::Perm;
-use antipode_solver_core::puzzle::{Generator, Metric, Puzzle, PuzzleOptions, resolve};
+use antipode_solver_core::puzzle::{Puzzle, PuzzleOptions, resolve};
 use antipode_solver_core::space::{self, LayoutOptions};
 use proptest::prelude::*;
 use std::sync::Arc;
-
-fn puzzle(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
-    let generators = generators
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Generator {
-            name: format!("g{i}"),
-            perm: Perm::from_images(p).unwrap(),
-        })
-        .collect();
-    let roots = roots.iter().map(|r| r.clone().into()).collect();
-    Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
-}
+use support::puzzle_of as puzzle;
 
 fn load(puzzle: &Puzzle, kind: Option<&str>, min_shards: u32) -> Engine {
     let options = LayoutOptions {

@@ -2,13 +2,16 @@
 //! for random small groups, colourings, directed lists and several roots, on every kernel of this
 //! machine and for many layouts.
 
+mod support;
+
 use antipode_oracle as oracle;
 use antipode_solver_core::bfs::enumerate::enumerate;
 use antipode_solver_core::engine::{Digest, Engine, KernelChoice, ShardId};
 use antipode_solver_core::perm::Perm;
-use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
+use antipode_solver_core::puzzle::Puzzle;
 use antipode_solver_core::space::{self, LayoutOptions};
 use proptest::prelude::*;
+use support::puzzle_of as puzzle;
 
 fn kernels() -> Vec<KernelChoice> {
     [
@@ -25,19 +28,6 @@ fn has(kernel: KernelChoice) -> bool {
     let two = puzzle(&[vec![1, 0]], &[]);
     let def = space::build(&two, &LayoutOptions::default()).unwrap();
     Engine::load(&two, &def, kernel).is_ok()
-}
-
-fn puzzle(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
-    let generators = generators
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Generator {
-            name: format!("g{i}"),
-            perm: Perm::from_images(p).unwrap(),
-        })
-        .collect();
-    let roots = roots.iter().map(|r| r.clone().into()).collect();
-    Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
 }
 
 /// Counts, level digests, and the antipodes with words.

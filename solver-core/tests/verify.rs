@@ -1,30 +1,20 @@
 //! Verification against the dull oracle and the engine, and against engines with a planted wrong table: what
 //! the kernels did wrong without noticing is found by raw permutations and the slow ranking.
 
+mod support;
+
 use antipode_oracle as oracle;
 use antipode_solver_core::bfs::enumerate::enumerate_with;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::distance::PackedDistances;
 use antipode_solver_core::engine::{Digest, Engine, EngineError, KernelChoice, Level, ShardId};
 use antipode_solver_core::perm::Perm;
-use antipode_solver_core::puzzle::{Generator, Metric, Puzzle, PuzzleOptions, resolve};
+use antipode_solver_core::puzzle::{Puzzle, PuzzleOptions, resolve};
 use antipode_solver_core::space::{self, LayoutOptions, PlantedFault, SpaceDef};
 use antipode_solver_core::verify::Verifier;
 use proptest::prelude::*;
 use std::sync::Arc;
-
-fn puzzle(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
-    let generators = generators
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Generator {
-            name: format!("g{i}"),
-            perm: Perm::from_images(p).unwrap(),
-        })
-        .collect();
-    let roots = roots.iter().map(|r| r.clone().into()).collect();
-    Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
-}
+use support::puzzle_of as puzzle;
 
 fn named(spec: &str, root: Option<&str>) -> Puzzle {
     let options = PuzzleOptions {

@@ -6,12 +6,12 @@ use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
 use crate::kept::Kept;
 use crate::render::{grouped, json, line};
+use crate::whole_file::put_bytes;
 use antipode_proto::status::JobState;
 use antipode_solver_core::batch::{Batch, BatchSpec};
 use antipode_solver_core::scramble::ScramblesSpec;
 use antipode_worker::scrambles::{Parts, describe};
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Fetch the files of a finished scrambles job from the workers
@@ -86,11 +86,7 @@ pub fn get(args: &Args, call: &Call) -> Result<(), Failure> {
             .rows(part, parts.item_bytes(part))
             .map_err(Failure::Other)?;
         report.fetched_bytes += rows.len() as u64;
-        dataset.put(&spec.part_name(part), |file| {
-            file.write_all(&rows).map_err(|error| {
-                Failure::other(format!("{} cannot be written: {error}", args.out.display()))
-            })
-        })?;
+        put_bytes(dataset.path(), &spec.part_name(part), &rows)?;
     }
     if args.json {
         return json::print_signed(&report, &call.command);

@@ -5,7 +5,7 @@ use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
 use crate::memory;
 use crate::render::{json, line, span, table};
-use crate::report::{date, keep_word, state_words, sum};
+use crate::report::{counted, date, keep_word, state_words, sum};
 use crate::stores::{self, Place, StoredJob};
 use antipode_proto::client::Client;
 use serde::Serialize;
@@ -136,7 +136,7 @@ fn row(job: &StoredJob) -> JobRow {
         metric: status.definition.spec.puzzle().map(|p| p.metric().name()),
         levels: status.levels.len(),
         counted: match status.definition.spec.batch() {
-            Some(_) => (sum(status) + u128::from(status.partial)).to_string(),
+            Some(_) => counted(status).to_string(),
             None => sum(status).to_string(),
         },
         states: status.definition.space.states.clone(),

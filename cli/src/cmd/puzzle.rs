@@ -3,6 +3,7 @@
 use super::Call;
 use crate::exit::Failure;
 use crate::puzzle_arg::PuzzleArgs;
+use crate::render::facts::fact;
 use crate::render::{grouped, json, line, table};
 use antipode_solver_core::group::chain::Chain;
 use antipode_solver_core::group::colouring;
@@ -190,8 +191,7 @@ impl Size {
 }
 
 fn print(report: &PuzzleReport) -> Result<(), Failure> {
-    let say =
-        |label: &str, text: &str| line(&format!("{:<13} {text}", console::style(label).dim()));
+    let say = fact;
     say("puzzle", &report.puzzle)?;
     say("states", &report.about)?;
     if let Some(held) = &report.held {

@@ -1,8 +1,8 @@
 //! The answer to `diameter` for people: a table of distances and eccentricities, then what follows from them.
 
+use super::facts::{self, fact};
 use super::{grouped, line, span};
 use crate::exit::Failure;
-use crate::memory;
 use crate::report::diameter::{DiameterReport, PairReport};
 
 /// Prints the answer.
@@ -11,7 +11,7 @@ pub fn print(report: &DiameterReport) -> Result<(), Failure> {
         table(report)?;
     }
     for (label, text) in lines(report) {
-        line(&format!("{:<13} {text}", console::style(label).dim()))?;
+        fact(label, &text)?;
     }
     Ok(())
 }
@@ -39,12 +39,7 @@ fn lines(report: &DiameterReport) -> Vec<(&'static str, String)> {
     let mut say = |label, text: String| out.push((label, text));
     say(
         "puzzle",
-        format!(
-            "{}, {} generators, metric: {}",
-            report.puzzle,
-            report.generators.len(),
-            report.metric
-        ),
+        facts::puzzle(&report.puzzle, report.generators.len(), report.metric),
     );
     let parts = match report.components {
         1 => String::new(),
@@ -97,26 +92,19 @@ fn lines(report: &DiameterReport) -> Vec<(&'static str, String)> {
         );
     }
     if let Some(date) = &report.cached {
-        say(
-            "cached",
-            format!("computed {date}, printed from the store (--fresh computes it again)"),
-        );
+        say("cached", facts::cached(date));
     }
     say(
         "time",
         format!(
-            "{} ({} in the engine), {} worker{} with {} thread{}",
+            "{} ({} in the engine), {}",
             span(report.seconds),
             span(report.engine_seconds),
-            report.workers,
-            if report.workers == 1 { "" } else { "s" },
-            report.threads,
-            if report.threads == 1 { "" } else { "s" },
+            facts::crew(report.workers, report.threads),
         ),
     );
     if report.peak_memory_bytes.sum > 0 {
-        let peak = memory::show(report.peak_memory_bytes.sum);
-        say("memory", format!("{peak} at the peak"));
+        say("memory", facts::peak(report.peak_memory_bytes.sum));
     }
     for warning in &report.warnings {
         say("warning", warning.clone());
@@ -125,13 +113,13 @@ fn lines(report: &DiameterReport) -> Vec<(&'static str, String)> {
 }
 
 fn pair_line(pair: &PairReport) -> String {
-    let state = |labels: &[u16]| {
-        let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
-        format!("[{}]", labels.join(" "))
-    };
     let word = match pair.word.is_empty() {
         true => "(no move)".into(),
         false => pair.word.join(" "),
     };
-    format!("{} to {}   {word}", state(&pair.from), state(&pair.to))
+    format!(
+        "{} to {}   {word}",
+        facts::state(&pair.from),
+        facts::state(&pair.to)
+    )
 }

@@ -1,6 +1,6 @@
 //! A landmark survey for people: a table for each size, then what it says about diameters.
 
-use super::{grouped, line};
+use super::{batch, grouped, line};
 use crate::exit::Failure;
 use crate::report::landmarks::{LandmarkRow, LandmarksReport, SurveyRow};
 
@@ -14,7 +14,7 @@ pub fn print(report: &LandmarksReport) -> Result<(), Failure> {
         line("")?;
     }
     summary(report)?;
-    report.batch.print()
+    batch::print(&report.batch)
 }
 
 fn heading(survey: &SurveyRow) -> String {

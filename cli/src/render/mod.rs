@@ -1,8 +1,11 @@
 //! How answers look: stdout is data, as a table for people or as one JSON object for programs.
 
+pub mod batch;
 pub mod diameter;
+pub mod facts;
 pub mod json;
 pub mod landmarks;
+pub mod scrambles;
 pub mod summary;
 pub mod table;
 

@@ -1,5 +1,6 @@
 //! The lines below the level table: what the search found and how it is known.
 
+use super::facts::{self, fact};
 use super::{grouped, line, short, span};
 use crate::exit::Failure;
 use crate::memory;
@@ -9,7 +10,7 @@ use crate::report::BfsReport;
 pub fn print(report: &BfsReport) -> Result<(), Failure> {
     line("")?;
     for (label, text) in lines(report) {
-        line(&format!("{:<13} {text}", console::style(label).dim()))?;
+        fact(label, &text)?;
     }
     Ok(())
 }
@@ -19,12 +20,7 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
     let mut say = |label, text: String| out.push((label, text));
     say(
         "puzzle",
-        format!(
-            "{}, {} generators, metric: {}",
-            report.puzzle,
-            report.generators.len(),
-            report.metric
-        ),
+        facts::puzzle(&report.puzzle, report.generators.len(), report.metric),
     );
     if report.state != "finished" {
         let reason = report
@@ -60,8 +56,7 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
                 (None, Some(why)) => format!("no word: {why}"),
                 (None, None) => "no word".into(),
             };
-            let state: Vec<String> = example.state.iter().map(u16::to_string).collect();
-            say("", format!("{word}   [{}]", state.join(" ")));
+            say("", format!("{word}   {}", facts::state(&example.state)));
         }
     }
     say("check", report.check.clone());
@@ -89,29 +84,20 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
         );
     }
     if let Some(date) = &report.cached {
-        say(
-            "cached",
-            format!("computed {date}, printed from the store (--fresh computes it again)"),
-        );
+        say("cached", facts::cached(date));
     }
     say(
         "time",
         format!(
-            "{} ({} in the engine), {} states/s, {} worker{} with {} thread{}",
+            "{} ({} in the engine), {} states/s, {}",
             span(report.seconds),
             span(report.engine_seconds),
             short(report.states_per_second),
-            report.workers,
-            if report.workers == 1 { "" } else { "s" },
-            report.threads,
-            if report.threads == 1 { "" } else { "s" },
+            facts::crew(report.workers, report.threads),
         ),
     );
     if report.peak_memory_bytes.sum > 0 {
-        say(
-            "memory",
-            format!("{} at the peak", memory::show(report.peak_memory_bytes.sum)),
-        );
+        say("memory", facts::peak(report.peak_memory_bytes.sum));
     }
     if report.stored_bytes.sum > 0 {
         let places = report.stored_bytes.places.iter();

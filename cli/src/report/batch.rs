@@ -1,8 +1,6 @@
 //! How far a batch job is, whatever its kind; its answer has a report of its own.
 
-use super::{Asked, COMMIT, ResumedReport, VERSION, state_words, sum};
-use crate::exit::Failure;
-use crate::render::{grouped, line, span};
+use super::{Asked, COMMIT, ResumedReport, VERSION, counted, state_words};
 use antipode_proto::status::JobStatus;
 use serde::Serialize;
 
@@ -48,40 +46,18 @@ impl BatchReport {
             reason,
             layout: definition.space.layout.clone(),
             items: definition.space.shards,
-            counted: (sum(status) + u128::from(status.partial)).to_string(),
+            counted: counted(status).to_string(),
             total: definition.space.states.clone(),
             tasks_done: status.tasks_done,
             tasks_running: status.tasks_running,
             workers: status.workers,
             threads: status.threads,
-            resumed: status.resumed.map(|resumed| ResumedReport {
-                from_level: resumed.from_level,
-                tasks_kept: resumed.tasks_kept,
-                tasks_redone: resumed.tasks_redone,
-            }),
+            resumed: status.resumed.map(ResumedReport::from),
             seconds: seconds.as_secs_f64(),
             version: VERSION,
             commit: COMMIT,
             command: asked.command.clone(),
             fingerprint: definition.fingerprint.clone(),
         }
-    }
-
-    /// For people.
-    pub fn print(&self) -> Result<(), Failure> {
-        let say = |label: &str, text: String| {
-            line(&format!("{:<13} {text}", console::style(label).dim()))
-        };
-        say(
-            "job",
-            format!("{}, {} of {}", self.job, self.kind, self.title),
-        )?;
-        let reason = self.reason.as_ref().map(|why| format!(": {why}"));
-        let reason = reason.unwrap_or_default();
-        say("state", format!("{}{reason}", self.state))?;
-        say("items", self.layout.clone())?;
-        let total = self.total.as_deref().map_or("?".into(), grouped);
-        say("done", format!("{} of {total}", grouped(&self.counted)))?;
-        say("time", span(self.seconds))
     }
 }

@@ -157,11 +157,7 @@ impl DiameterReport {
             symmetry: findings.symmetry,
             workers: status.workers,
             threads: status.threads,
-            resumed: status.resumed.map(|resumed| ResumedReport {
-                from_level: resumed.from_level,
-                tasks_kept: resumed.tasks_kept,
-                tasks_redone: resumed.tasks_redone,
-            }),
+            resumed: status.resumed.map(ResumedReport::from),
             seconds: seconds.as_secs_f64(),
             engine_seconds: status.engine_time.as_secs_f64(),
             peak_memory_bytes: peak_memory(status, asked),

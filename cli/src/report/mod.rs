@@ -8,7 +8,7 @@ pub mod landmarks;
 pub mod scrambles;
 
 use crate::exit::Failure;
-use antipode_proto::status::{JobState, JobStatus};
+use antipode_proto::status::{JobState, JobStatus, Resumed};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::puzzle::Puzzle;
 use serde::Serialize;
@@ -105,6 +105,16 @@ pub struct ResumedReport {
     pub tasks_redone: u64,
 }
 
+impl From<Resumed> for ResumedReport {
+    fn from(resumed: Resumed) -> ResumedReport {
+        ResumedReport {
+            from_level: resumed.from_level,
+            tasks_kept: resumed.tasks_kept,
+            tasks_redone: resumed.tasks_redone,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct PeakMemory {
     pub processes: Vec<ProcessMemory>,
@@ -182,9 +192,14 @@ pub fn keep_word(keep: Keep) -> &'static str {
     }
 }
 
+/// What was counted so far, in levels that are finished and in those that are not.
+pub fn counted(status: &JobStatus) -> u128 {
+    sum(status) + u128::from(status.partial)
+}
+
 /// How much of a job of items is done.
 pub fn items_done(status: &JobStatus) -> String {
-    let counted = sum(status) + u128::from(status.partial);
+    let counted = counted(status);
     let total = status.definition.space.states.as_deref().unwrap_or("?");
     format!("{counted} of {total} done")
 }
@@ -266,11 +281,7 @@ impl BfsReport {
             },
             workers: status.workers,
             threads: status.threads,
-            resumed: status.resumed.map(|resumed| ResumedReport {
-                from_level: resumed.from_level,
-                tasks_kept: resumed.tasks_kept,
-                tasks_redone: resumed.tasks_redone,
-            }),
+            resumed: status.resumed.map(ResumedReport::from),
             level_digests: status
                 .levels
                 .iter()

@@ -1,7 +1,8 @@
 //! Oracle vectors for the tests: rows of the growth files with the puzzle each of them is.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
-use antipode_solver_core::puzzle::{self, Puzzle, PuzzleOptions};
+use antipode_solver_core::perm::Perm;
+use antipode_solver_core::puzzle::{self, Generator, Metric, Puzzle, PuzzleOptions};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -216,4 +217,18 @@ pub fn first_levels(puzzle: &Puzzle, expected: &[u64], limit: u64) -> Vec<u64> {
         frontier = next;
     }
     counts
+}
+
+/// A puzzle of moves `g0`, `g1`, ... given by their images.
+pub fn puzzle_of(generators: &[Vec<u16>], roots: &[Vec<u16>]) -> Puzzle {
+    let generators = generators
+        .iter()
+        .enumerate()
+        .map(|(i, p)| Generator {
+            name: format!("g{i}"),
+            perm: Perm::from_images(p).unwrap(),
+        })
+        .collect();
+    let roots = roots.iter().map(|r| r.clone().into()).collect();
+    Puzzle::new("test".into(), generators, roots, Metric::Custom, vec![]).unwrap()
 }

@@ -10,7 +10,7 @@ use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
 use crate::gpu_args::GpuArgs;
-use crate::render::{json, short};
+use crate::render::{json, scrambles, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let report = report(&work, &made, begin.elapsed().as_secs_f64());
     match args.run.json {
         true => json::print_signed(&report, &call.command),
-        false => report.print(),
+        false => scrambles::print(&report),
     }
 }
 

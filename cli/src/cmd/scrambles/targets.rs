@@ -2,9 +2,10 @@
 //! their children. The children need not be stored: which of them are solved is told from the states.
 
 use super::super::Call;
-use crate::dataset::{Manifest, put};
+use crate::dataset::Manifest;
 use crate::exit::Failure;
 use crate::render::{grouped, json, line};
+use crate::whole_file::put;
 use antipode_columns::{Batch, Column, Field, Kind, Values, npy, parquet_in, parquet_out};
 use antipode_solver_core::scramble::children::Children;
 use antipode_solver_core::scramble::targets::{NotFinite, Variant, target};

@@ -116,6 +116,19 @@ impl Survey {
     /// # Errors
     /// A sentence where there are no landmarks for this puzzle: too few points, or states that are no permutations.
     pub fn new(puzzle: Puzzle, exhaustive: u32, budget: Budget) -> Result<Survey, String> {
+        let mut survey = Survey::without_index(puzzle, budget)?;
+        if survey.puzzle.degree() <= exhaustive as usize {
+            let def = space::build(&survey.puzzle, &LayoutOptions::default()).ok();
+            survey.space = def.filter(|def| exhaustive::bytes(def) <= budget.memory_bytes);
+        }
+        Ok(survey)
+    }
+
+    /// The same without the index of the group, which takes its time: enough to know that there is such a survey.
+    ///
+    /// # Errors
+    /// As [`Survey::new`].
+    pub(super) fn without_index(puzzle: Puzzle, budget: Budget) -> Result<Survey, String> {
         let n = puzzle.degree();
         let landmarks = landmarks(n).map_err(|e| e.to_string())?;
         if n > super::MAX_POINTS {
@@ -133,16 +146,12 @@ impl Survey {
         }
         let moves: Vec<Perm> = puzzle.generators().iter().map(|g| g.perm.clone()).collect();
         let reach = Reach::new(n, &moves).map_err(|e| e.to_string())?;
-        let space = (n <= exhaustive as usize)
-            .then(|| space::build(&puzzle, &LayoutOptions::default()).ok())
-            .flatten()
-            .filter(|def| exhaustive::bytes(def) <= budget.memory_bytes);
         Ok(Survey {
             puzzle,
             moves,
             reach,
             landmarks,
-            space,
+            space: None,
             budget,
         })
     }

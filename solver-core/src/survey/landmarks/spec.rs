@@ -80,7 +80,7 @@ impl LandmarksSpec {
     pub fn plan(&self) -> Result<ItemPlan, String> {
         self.check()?;
         for n in self.from..=self.to {
-            self.survey(n)?;
+            Survey::without_index(self.puzzle(n)?, self.budget)?;
         }
         let sizes = self.sizes();
         Ok(ItemPlan {

@@ -356,14 +356,8 @@ impl Sim {
         let seen_at = seen_name(toy, ready.job, level, shard);
         let seen = seen_at.map_or(Set::EMPTY, |name| input(ready, name));
         let mut set = toy.expand(shard, &from, &own.union(&seen));
-        let first = set.states().next();
-        if lies && let Some(first) = first {
-            self.tally.count("fault: wrong result");
-            self.watch.lies = true;
-            self.watch.undisclosed.insert(w);
-            let mut wrong = Set::EMPTY;
-            wrong.insert(first);
-            set = set.minus(&wrong);
+        if lies {
+            self.lie(w, &mut set);
         }
         let certificate = Certificate::default();
         let head = |set: &Set| Head {
@@ -394,18 +388,25 @@ impl Sim {
         }
     }
 
+    /// Leaves a state out of a result; false where there is none.
+    fn lie(&mut self, w: usize, set: &mut Set) -> bool {
+        let Some(first) = set.states().next() else {
+            return false;
+        };
+        self.tally.count("fault: wrong result");
+        self.watch.lies = true;
+        self.watch.undisclosed.insert(w);
+        let mut wrong = Set::EMPTY;
+        wrong.insert(first);
+        *set = set.minus(&wrong);
+        true
+    }
+
     fn item(&mut self, w: usize, ready: &Ready, item: u32, lies: bool) -> TaskOutput {
         let toy = &ready.toy;
         let mut set = toy.range(item);
         let mut record = toy.record_of(item);
-        let first = set.states().next();
-        if lies && let Some(first) = first {
-            self.tally.count("fault: wrong result");
-            self.watch.lies = true;
-            self.watch.undisclosed.insert(w);
-            let mut wrong = Set::EMPTY;
-            wrong.insert(first);
-            set = set.minus(&wrong);
+        if lies && self.lie(w, &mut set) {
             record.push(0);
         }
         let (count, digest) = (set.len(), set.digest());
