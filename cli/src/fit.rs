@@ -110,7 +110,7 @@ impl Need {
         let mut ways = Vec::new();
         if self.out_of_core_memory_bytes > have.memory_bytes {
             ways.push(format!(
-                "allow at least --memory {} (smaller shards need less: --shards N)",
+                "allow at least --memory {} (smaller shards need less: --shards N of `run bfs`)",
                 crate::memory::flag(self.out_of_core_memory_bytes)
             ));
         }

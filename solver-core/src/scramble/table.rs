@@ -189,8 +189,14 @@ impl ScramblesSpec {
                 self.offset, self.rows
             ));
         }
-        if self.columns.is_empty() || !self.columns.is_sorted_by(|a, b| a < b) {
-            return no("--columns names no column, or one twice".into());
+        if self.columns.is_empty() {
+            return no("--columns names no column; name at least one".into());
+        }
+        if let Some(pair) = self.columns.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return no(format!(
+                "--columns: {:?} stands twice; name each column once",
+                pair[1]
+            ));
         }
         let pivot = matches!(self.walks.shape, Shape::Pivot { .. });
         if self.has(Column::NextMove) && !pivot {
@@ -242,7 +248,8 @@ impl ScramblesSpec {
         if self.has(Column::Distance) {
             return Err(
                 "exact labels need the distances of all states where the rows are made: \
-                 use `antipode run scrambles ... --label exact`"
+                 use `antipode run scrambles ... --label exact`, which takes them from a finished job of a \
+                 coordinator with --distances JOB"
                     .into(),
             );
         }

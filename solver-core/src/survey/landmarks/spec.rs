@@ -62,7 +62,12 @@ impl LandmarksSpec {
             }
             spec.push_str(value);
         }
-        let puzzle = resolve(&spec, &PuzzleOptions::default()).map_err(|e| e.0)?;
+        let puzzle = resolve(&spec, &PuzzleOptions::default()).map_err(|e| {
+            format!(
+                "{}\n  in a survey N comes from --n, the family's other parameters from --k or --param NAME=VALUE",
+                e.0
+            )
+        })?;
         if puzzle.degree() == n as usize {
             return Ok(puzzle);
         }
