@@ -3,18 +3,21 @@
 
 pub use crate::job::output_fits;
 pub use crate::terms::{
-    Certificate, Digest, EngineError, Expanded, KernelChoice, Level, Seen, ShardId,
+    Certificate, Digest, EngineError, Expanded, KernelChoice, Level, OnDevice, Seen, ShardId,
 };
 
+use crate::bfs::device::{DeviceTables, LevelDevice};
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::distance::{self, Answer, Numbering, PackedDistances, Question, Residues};
 use crate::puzzle::{Puzzle, State};
-use crate::space::SpaceDef;
+use crate::space::{By, SpaceDef};
+use std::sync::Arc;
 
 /// A loaded index with its kernel. Immutable and shareable between threads; every method is a
 /// pure function of its arguments. Parallel loops run in the rayon pool it is called in.
 pub struct Engine {
     inner: Box<dyn crate::space::Space>,
+    device: Option<Arc<dyn LevelDevice>>,
 }
 
 impl Engine {
@@ -31,7 +34,23 @@ impl Engine {
     ) -> Result<Engine, EngineError> {
         Ok(Engine {
             inner: crate::space::load(puzzle, def, kernel)?,
+            device: None,
         })
+    }
+
+    /// What a device needs to compute levels; `None` for a space without an index.
+    pub fn device_tables(&self) -> Option<DeviceTables<'_>> {
+        self.inner.device_tables()
+    }
+
+    /// The same engine with a device, made from its tables, that [`Engine::expand`] asks first. Nothing else changes, and
+    /// no result.
+    #[must_use]
+    pub fn with_device(self, device: Arc<dyn LevelDevice>) -> Engine {
+        Engine {
+            device: Some(device),
+            ..self
+        }
     }
 
     /// The same engine with a table made wrong, for tests of verification; `None` where it is too small.
@@ -93,7 +112,11 @@ impl Engine {
         seen: Seen,
         samples: u32,
     ) -> Result<Expanded, EngineError> {
-        self.inner.expand(level, shard, sources, own, seen, samples)
+        let by = By {
+            device: self.device.as_deref(),
+            samples,
+        };
+        self.inner.expand(level, shard, sources, own, seen, by)
     }
 
     /// Digest of a set of states of a shard, equal to that in [`Expanded`] whichever way the set was made or stored.
@@ -120,7 +143,7 @@ impl Engine {
         &self,
         level: Level,
         states: &[State],
-        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         memory_bytes: u64,
     ) -> Vec<Result<Vec<u16>, String>> {
         self.inner.words(level, states, kept, memory_bytes)
@@ -152,7 +175,7 @@ impl Engine {
     /// shard, where it is at hand. It is asked often and from several threads.
     pub fn query_levels(
         &self,
-        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         last: Level,
         questions: &[Question],
     ) -> Vec<Result<Answer, String>> {
@@ -188,7 +211,7 @@ impl Engine {
     /// The distance of every state from the nearest root, by kept frontiers, as [`Engine::query_levels`] but without words.
     pub fn levels_of(
         &self,
-        kept: &(dyn Fn(Level, ShardId) -> Option<std::sync::Arc<Frontier>> + Sync),
+        kept: &(dyn Fn(Level, ShardId) -> Option<Arc<Frontier>> + Sync),
         last: Level,
         states: &[State],
     ) -> Vec<Result<Level, String>> {

@@ -113,6 +113,15 @@ pub struct Expanded {
     pub visited: Option<Frontier>,
     pub digest: Digest,
     pub certificate: Certificate,
+    /// What a device did of it; `None`: the processor computed it.
+    pub on_device: Option<OnDevice>,
+}
+
+/// A task that a device computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OnDevice {
+    /// Bytes that were sent to the device for it; 0 where all that it needed was there.
+    pub uploaded_bytes: u64,
 }
 
 /// Why there is no index.

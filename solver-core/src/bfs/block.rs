@@ -7,6 +7,7 @@
 //! numbered per digit; a move enters at digit 0 under its own number. In a product space the
 //! element is the move itself for every digit.
 
+use crate::bfs::device::{BlockTablesView, DigitView};
 use crate::bfs::frontier::ShardGeometry;
 use crate::bfs::kernel::BlockTables;
 use crate::terms::ShardId;
@@ -33,7 +34,7 @@ impl Direction {
 
 /// `(x', element')` for one `(element, x)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub struct Step {
     pub to: u32,
     pub element: u32,
 }
@@ -192,6 +193,26 @@ impl Blocks {
         list.sort_unstable();
         list.dedup();
         list.into_iter().map(ShardId).collect()
+    }
+
+    /// What a device needs of the tables.
+    pub fn view(&self) -> BlockTablesView<'_> {
+        BlockTablesView {
+            moves: self.backward.len(),
+            shards: self.shards,
+            blocks: self.blocks,
+            words: self.tables.words,
+            digits: self.digits[self.prefix..]
+                .iter()
+                .map(|digit| DigitView {
+                    len: digit.len,
+                    steps: &digit.steps,
+                })
+                .collect(),
+            entries: self.pull.iter().flatten().map(|e| e.element).collect(),
+            masks: &self.tables.masks,
+            inner: self.tables.view(),
+        }
     }
 
     pub fn table_bytes(&self) -> u64 {

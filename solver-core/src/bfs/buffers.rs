@@ -132,18 +132,14 @@ impl Buffers {
         let small = set.count <= Frontier::sparse_limit(set.geometry);
         match (&set.body, small) {
             (Body::Dense { .. }, true) => {
-                let out = Frontier::from_positions(set.geometry, set.positions());
+                let out = Frontier::from_positions(set.geometry, set.positions()).named(set.id);
                 self.recycle(set);
                 out
             }
             (Body::Sparse(_), false) => {
-                let (geometry, count) = (set.geometry, set.count);
+                let (id, geometry, count) = (set.id, set.geometry, set.count);
                 let (words, counts) = self.dense(set);
-                Frontier {
-                    geometry,
-                    count,
-                    body: Body::Dense { words, counts },
-                }
+                Frontier::new(geometry, count, Body::Dense { words, counts }).named(id)
             }
             _ => set,
         }
@@ -151,6 +147,9 @@ impl Buffers {
 
     /// The union of two disjoint sets.
     pub fn union(&self, set: Frontier, new: &Frontier) -> Frontier {
+        if new.count == 0 {
+            return set;
+        }
         let geometry = set.geometry;
         let count = set.count + new.count;
         let both_sparse =
@@ -164,11 +163,7 @@ impl Buffers {
         let (mut words, mut counts) = self.dense(set);
         add_words(&mut words, new);
         add_counts(&mut counts, new);
-        Frontier {
-            geometry,
-            count,
-            body: Body::Dense { words, counts },
-        }
+        Frontier::new(geometry, count, Body::Dense { words, counts })
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// Positions that must turn out to be in the new frontier.
+#[derive(Clone)]
 pub(crate) struct Questions {
     must_be_new: Vec<u32>,
     asked: u64,

@@ -2,6 +2,7 @@
 
 pub use super::codec::FrontierError;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The shape of a shard: `blocks` superblocks of `words` words of 64 bits. Bit `k` of word `w` of
 /// superblock `t` is the position `(t * words + w) * 64 + k`; not every bit of a word is used.
@@ -44,12 +45,38 @@ impl ShardGeometry {
     }
 }
 
+/// Names the content of a [`Frontier`] within this process: copies have the same one, no other set ever has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FrontierId(u64);
+
+impl FrontierId {
+    /// A name that no set has had.
+    pub(crate) fn fresh() -> FrontierId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        FrontierId(NEXT.fetch_add(1, Relaxed))
+    }
+}
+
 /// A set of states of one shard, immutable once made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Frontier {
+    pub(crate) id: FrontierId,
     pub(crate) geometry: ShardGeometry,
     pub(crate) count: u64,
     pub(crate) body: Body,
+}
+
+/// The states of a set as they are held; keys of a space without an index are not shown.
+#[derive(Debug, Clone, Copy)]
+pub enum View<'a> {
+    Empty,
+    /// Ascending positions.
+    Positions(&'a [u32]),
+    /// One bit a position, and the number of states in each superblock.
+    Bits {
+        words: &'a [u64],
+        counts: &'a [u16],
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,13 +93,47 @@ pub(crate) enum Body {
     Keys(Vec<u64>),
 }
 
+/// Equal sets of equal form, whatever they are called.
+impl PartialEq for Frontier {
+    fn eq(&self, other: &Frontier) -> bool {
+        (self.geometry, self.count) == (other.geometry, other.count) && self.body == other.body
+    }
+}
+
+impl Eq for Frontier {}
+
 impl Frontier {
+    /// A set under a name of its own.
+    pub(crate) fn new(geometry: ShardGeometry, count: u64, body: Body) -> Frontier {
+        Frontier {
+            id: FrontierId::fresh(),
+            geometry,
+            count,
+            body,
+        }
+    }
+
+    /// The same set under the name that it was promised.
+    pub(crate) fn named(self, id: FrontierId) -> Frontier {
+        Frontier { id, ..self }
+    }
+
     /// The empty set.
     pub fn empty(geometry: ShardGeometry) -> Frontier {
-        Frontier {
-            geometry,
-            count: 0,
-            body: Body::Empty,
+        Frontier::new(geometry, 0, Body::Empty)
+    }
+
+    /// What names its content within this process.
+    pub fn id(&self) -> FrontierId {
+        self.id
+    }
+
+    /// How its states are held.
+    pub fn view(&self) -> View<'_> {
+        match &self.body {
+            Body::Empty | Body::Keys(_) => View::Empty,
+            Body::Sparse(positions) => View::Positions(positions),
+            Body::Dense { words, counts } => View::Bits { words, counts },
         }
     }
 
@@ -104,11 +165,7 @@ impl Frontier {
             return Frontier::empty(geometry);
         }
         let count = keys.len() as u64 / u64::from(geometry.words);
-        Frontier {
-            geometry,
-            count,
-            body: Body::Keys(keys),
-        }
+        Frontier::new(geometry, count, Body::Keys(keys))
     }
 
     /// A sparse set of sorted positions.
@@ -117,11 +174,7 @@ impl Frontier {
             return Frontier::empty(geometry);
         }
         let count = positions.len() as u64;
-        Frontier {
-            geometry,
-            count,
-            body: Body::Sparse(positions),
-        }
+        Frontier::new(geometry, count, Body::Sparse(positions))
     }
 
     /// Is the position in the set?
@@ -182,7 +235,7 @@ impl Frontier {
     pub(crate) fn compact(self) -> Frontier {
         match &self.body {
             Body::Dense { .. } if self.is_thin() => {
-                Frontier::from_positions(self.geometry, self.positions())
+                Frontier::from_positions(self.geometry, self.positions()).named(self.id)
             }
             _ => self,
         }
@@ -202,10 +255,6 @@ impl Frontier {
         if count == 0 {
             return Frontier::empty(geometry);
         }
-        Frontier {
-            geometry,
-            count,
-            body: Body::Dense { words, counts },
-        }
+        Frontier::new(geometry, count, Body::Dense { words, counts })
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod buffers;
 pub(crate) mod certificate;
 mod codec;
 mod compress;
+pub mod device;
 pub(crate) mod digest;
 pub mod enumerate;
 pub mod frontier;

@@ -1,9 +1,10 @@
 //! Chain and product spaces behind the engine: digit tables for speed, a slow index as their check.
 
-use super::{Direction, Index, PlantedFault, Space};
+use super::{By, Direction, Index, PlantedFault, Space};
 use crate::bfs::block::Blocks;
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
+use crate::bfs::device::{Attempt, DeviceTables};
 use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::Kernel;
@@ -127,7 +128,7 @@ impl Space for Blocked {
         sources: &[(ShardId, &Frontier)],
         own: &Frontier,
         seen: Seen,
-        samples: u32,
+        by: By<'_>,
     ) -> Result<Expanded, EngineError> {
         let by_move = self.by_move(Direction::Forward, level, shard, sources)?;
         super::check_inputs(
@@ -147,7 +148,23 @@ impl Space for Blocked {
             sources,
             source_of_move: Some(&source_of_move),
         };
-        let questions = subject.ask(own, seen.set(), samples)?;
+        let questions = subject.ask(own, seen.set(), by.samples)?;
+        let seen = match by.device {
+            None => seen,
+            Some(device) => {
+                let masks = |w: usize| self.blocks.tables.masks[w % self.blocks.tables.words];
+                let on_device = Attempt {
+                    space: self,
+                    device,
+                    masks: &masks,
+                    buffers: &self.buffers,
+                };
+                match on_device.expand(&subject, &questions, &by_move, own, seen) {
+                    Ok(expanded) => return Ok(expanded),
+                    Err(seen) => seen,
+                }
+            }
+        };
         let out = self.level(Direction::Forward, shard, &by_move, own, seen);
         let certificate = subject.check(&out.frontier, questions)?;
         Ok(out.certified(certificate))
@@ -173,6 +190,10 @@ impl Space for Blocked {
 
     fn table_bytes(&self) -> u64 {
         self.blocks.table_bytes()
+    }
+
+    fn device_tables(&self) -> Option<DeviceTables<'_>> {
+        Some(DeviceTables::Blocks(self.blocks.view()))
     }
 
     fn moves(&self) -> usize {

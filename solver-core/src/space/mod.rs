@@ -21,6 +21,7 @@ pub use fault::PlantedFault;
 pub(crate) use load::load;
 
 pub(crate) use crate::bfs::block::Direction;
+use crate::bfs::device::{DeviceTables, LevelDevice};
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::words;
 use crate::distance::Numbering;
@@ -90,6 +91,15 @@ pub(crate) trait Index: Send + Sync {
     }
 }
 
+/// How a level is to be computed.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    /// Asked first, where there is one.
+    pub device: Option<&'a dyn LevelDevice>,
+    /// How many states of the result and of each source are certified.
+    pub samples: u32,
+}
+
 /// One block kind behind [`crate::engine::Engine`], where most methods are described.
 pub(crate) trait Space: Send + Sync {
     fn kind(&self) -> &'static str;
@@ -106,7 +116,7 @@ pub(crate) trait Space: Send + Sync {
         sources: &[(ShardId, &Frontier)],
         own: &Frontier,
         seen: Seen,
-        samples: u32,
+        by: By<'_>,
     ) -> Result<Expanded, EngineError>;
     /// `expand` in either direction, without certificate; `sources` holds all shards.
     fn sweep(
@@ -153,6 +163,11 @@ pub(crate) trait Space: Send + Sync {
 
     /// Beyond this a level without an index is refused.
     fn limit_memory(&self, _bytes: u64) {}
+
+    /// What a device needs to compute levels; `None` where there is no index.
+    fn device_tables(&self) -> Option<DeviceTables<'_>> {
+        None
+    }
 
     /// The lexicographically smallest states of a set.
     fn smallest(&self, shard: ShardId, frontier: &Frontier, limit: usize) -> Vec<State> {

@@ -6,7 +6,7 @@
 //! Duplicates go by sorting, seen states by merging with the two (directed: all) levels before.
 
 use super::fault::two;
-use super::{Direction, LayoutOptions, PlantedFault, Space, SpaceError};
+use super::{By, Direction, LayoutOptions, PlantedFault, Space, SpaceError};
 use crate::bfs::frontier::{Body, Frontier, ShardGeometry};
 use crate::distance::Numbering;
 use crate::group::rng::{SplitMix, mix};
@@ -355,7 +355,7 @@ impl Space for Sparse {
         sources: &[(ShardId, &Frontier)],
         own: &Frontier,
         seen: Seen,
-        samples: u32,
+        by: By<'_>,
     ) -> Result<Expanded, EngineError> {
         let (Seen::Previous(before) | Seen::Visited(before)) = &seen;
         super::check_inputs(level, shard, self.def.geometry(), sources, own, before)?;
@@ -373,10 +373,10 @@ impl Space for Sparse {
         }
         let candidates = sorted(&self.candidates(shard, sources), width);
         let new = without(&candidates, width, keys(own), keys(before));
-        let certificate = if samples == 0 {
+        let certificate = if by.samples == 0 {
             Certificate::default()
         } else {
-            self.certify(level, shard, sources, &new, samples)?
+            self.certify(level, shard, sources, &new, by.samples)?
         };
         let visited = match &seen {
             Seen::Visited(v) => {
@@ -395,6 +395,7 @@ impl Space for Sparse {
             visited,
             digest,
             certificate,
+            on_device: None,
         })
     }
 
@@ -408,7 +409,11 @@ impl Space for Sparse {
         seen: Seen,
     ) -> Result<Expanded, EngineError> {
         // Only forwards: nothing here searches back.
-        self.expand(level, shard, sources, own, seen, 0)
+        let by = By {
+            device: None,
+            samples: 0,
+        };
+        self.expand(level, shard, sources, own, seen, by)
     }
 
     fn digest(&self, _shard: ShardId, frontier: &Frontier) -> Digest {

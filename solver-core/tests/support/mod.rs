@@ -9,9 +9,13 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn text(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data")
-        .join(name);
+    // Other crates of the workspace use this module too.
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let path = here
+        .ancestors()
+        .map(|folder| folder.join("tests/data").join(name))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| panic!("{name} is not in tests/data"));
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

@@ -18,6 +18,7 @@
 
 pub mod bench;
 mod error;
+mod expand;
 mod kernels;
 mod pace;
 mod sample;
@@ -26,6 +27,7 @@ mod verified;
 mod vulkan;
 
 pub use error::GpuError;
+pub use expand::{DeviceSpace, OnFailure};
 pub use kernels::{DeviceWalks, Kernels};
 #[doc(hidden)]
 pub use vulkan::Fault;

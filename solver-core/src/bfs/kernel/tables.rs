@@ -6,6 +6,7 @@
 //! - row: every bit of the superblock comes from any other bit, one permutation an element.
 
 use super::Kernel;
+use crate::bfs::device::InnerView;
 use crate::group::rng::SplitMix;
 
 /// 64 bytes that start on a cache line.
@@ -206,6 +207,25 @@ impl BlockTables {
             Inner::Row(row) => {
                 u32::from(row.images[element as usize * row.states + inside as usize])
             }
+        }
+    }
+
+    /// The tables without what belongs to one kernel.
+    pub fn view(&self) -> InnerView<'_> {
+        match &self.inner {
+            Inner::Leaf(leaf) => InnerView::Leaf {
+                rows: leaf
+                    .rows
+                    .iter()
+                    .map(|row| (row & 0xffff) / 8 | (row >> 22) << 16)
+                    .collect(),
+                controls: leaf.controls.iter().map(|line| line.0).collect(),
+                used: self.masks[0].count_ones(),
+            },
+            Inner::Row(row) => InnerView::Row {
+                states: row.states,
+                images: &row.images,
+            },
         }
     }
 

@@ -99,19 +99,15 @@ pub(super) fn pull(input: LevelInput<'_>, buffers: &Buffers) -> LevelOutput {
     };
     bits.into_iter().for_each(|(_, b)| buffers.give_back(b));
     buffers.give_back(own);
-    let frontier = buffers.settled(Frontier {
+    let frontier = buffers.settled(Frontier::new(
         geometry,
         count,
-        body: Body::Dense { words: out, counts },
-    });
+        Body::Dense { words: out, counts },
+    ));
     let visited = visited.map(|(words, mut counts)| {
         add_counts(&mut counts, &frontier);
         let count = counts.iter().map(|&c| u64::from(c)).sum();
-        Frontier {
-            geometry,
-            count,
-            body: Body::Dense { words, counts },
-        }
+        Frontier::new(geometry, count, Body::Dense { words, counts })
     });
     LevelOutput {
         frontier,

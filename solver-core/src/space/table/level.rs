@@ -60,14 +60,8 @@ impl Table {
         out.par_chunks_mut(256).enumerate().for_each(|(k, piece)| {
             for (j, word) in piece.iter_mut().enumerate() {
                 let w = k * 256 + j;
-                let left = geometry.states - (w as u64 * 64).min(geometry.states);
-                let mask = if left >= 64 {
-                    u64::MAX
-                } else {
-                    (1u64 << left) - 1
-                };
                 let known = word_at(&own, w) | word_at(&seen, w);
-                let mut todo = mask & !known;
+                let mut todo = self.mask(shard, w) & !known;
                 while todo != 0 {
                     let bit = todo.trailing_zeros();
                     todo &= todo - 1;

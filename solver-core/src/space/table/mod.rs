@@ -17,9 +17,10 @@ mod two_labels;
 pub(crate) use def::{LIST_MAX, TableDef, build};
 pub(crate) use index::TableIndex;
 
-use super::{Direction, Index, PlantedFault, Space, SpaceError};
+use super::{By, Direction, Index, PlantedFault, Space, SpaceError};
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
+use crate::bfs::device::{Attempt, DeviceTables, StateTablesView};
 use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::digest_keys;
@@ -64,6 +65,15 @@ impl Table {
         match direction {
             Direction::Forward => &self.forward,
             Direction::Backward => &self.backward,
+        }
+    }
+
+    /// The bits of word `w` of a shard that are states.
+    fn mask(&self, shard: ShardId, w: usize) -> u64 {
+        let states = self.index.def.geometry(shard.0).states;
+        match states - (w as u64 * 64).min(states) {
+            left @ 0..64 => (1 << left) - 1,
+            _ => u64::MAX,
         }
     }
 
@@ -126,7 +136,7 @@ impl Space for Table {
         sources: &[(ShardId, &Frontier)],
         own: &Frontier,
         seen: Seen,
-        samples: u32,
+        by: By<'_>,
     ) -> Result<Expanded, EngineError> {
         for s in 0..self.index.def.shards {
             let (_, f) = super::input_of(level, shard, ShardId(s), sources)?;
@@ -148,7 +158,25 @@ impl Space for Table {
             sources,
             source_of_move: None,
         };
-        let questions = subject.ask(own, seen.set(), samples)?;
+        let questions = subject.ask(own, seen.set(), by.samples)?;
+        let seen = match by.device {
+            None => seen,
+            Some(device) => {
+                let mut all = sources.to_vec();
+                all.sort_unstable_by_key(|(shard, _)| *shard);
+                let masks = |w: usize| self.mask(shard, w);
+                let on_device = Attempt {
+                    space: self,
+                    device,
+                    masks: &masks,
+                    buffers: &self.buffers,
+                };
+                match on_device.expand(&subject, &questions, &all, own, seen) {
+                    Ok(expanded) => return Ok(expanded),
+                    Err(seen) => seen,
+                }
+            }
+        };
         let out = self.advance(Direction::Forward, shard, sources, own, seen);
         let certificate = subject.check(&out.frontier, questions)?;
         Ok(out.certified(certificate))
@@ -179,6 +207,14 @@ impl Space for Table {
                 0
             };
         self.index.def.states * 4 * tables as u64 + self.index.ranker.bytes(self.index.def.degree)
+    }
+
+    fn device_tables(&self) -> Option<DeviceTables<'_>> {
+        Some(DeviceTables::States(StateTablesView {
+            states: self.index.def.states,
+            shard_states: self.index.shard_states(),
+            tables: self.backward.iter().map(|table| &table[..]).collect(),
+        }))
     }
 
     fn moves(&self) -> usize {

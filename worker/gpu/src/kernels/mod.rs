@@ -28,6 +28,18 @@ pub struct Kernels {
     breakpoint: Pipeline,
     draw: Pipeline,
     walk: Pipeline,
+    pub(crate) expand: ExpandKernels,
+}
+
+/// Those that compute levels; [`crate::DeviceSpace`] calls them.
+pub(crate) struct ExpandKernels {
+    pub origins: Pipeline,
+    pub leaf: Pipeline,
+    pub row: Pipeline,
+    pub lookup: Pipeline,
+    pub merge: Pipeline,
+    pub count: Pipeline,
+    pub scatter: Pipeline,
 }
 
 /// A shader that the build has compiled.
@@ -57,6 +69,15 @@ impl Kernels {
             breakpoint: device.pipeline(shader!("distances", c"breakpoint", 3, 6))?,
             draw: device.pipeline(shader!("draw", c"main", 3, 15))?,
             walk: device.pipeline(shader!("walk", c"main", 5, 6))?,
+            expand: ExpandKernels {
+                origins: device.pipeline(shader!("origins", c"main", 5, 5))?,
+                leaf: device.pipeline(shader!("leaf", c"main", 5, 7))?,
+                row: device.pipeline(shader!("row", c"main", 4, 7))?,
+                lookup: device.pipeline(shader!("lookup", c"main", 5, 10))?,
+                merge: device.pipeline(shader!("merge", c"main", 4, 6))?,
+                count: device.pipeline(shader!("count", c"main", 2, 3))?,
+                scatter: device.pipeline(shader!("scatter", c"main", 2, 1))?,
+            },
             device,
         }))
     }
@@ -70,7 +91,11 @@ impl Kernels {
     ///
     /// # Errors
     /// Not even one.
-    fn rows_that_fit(&self, what: &'static str, row_bytes: u64) -> Result<usize, GpuError> {
+    pub(crate) fn rows_that_fit(
+        &self,
+        what: &'static str,
+        row_bytes: u64,
+    ) -> Result<usize, GpuError> {
         let limit = self.device.max_buffer_bytes();
         match limit / row_bytes.max(1) {
             0 => Err(GpuError::TooLarge {
@@ -84,7 +109,7 @@ impl Kernels {
     }
 
     /// A buffer of the device with these words.
-    fn upload(&self, words: &[u32]) -> Result<Buffer, GpuError> {
+    pub(crate) fn upload(&self, words: &[u32]) -> Result<Buffer, GpuError> {
         let to = self.device.buffer(words.len(), Place::Device)?;
         self.fill(&to, words)?;
         Ok(to)

@@ -20,18 +20,25 @@ pub(crate) enum Place {
 
 /// An array of words. It has at least one.
 pub(crate) struct Buffer {
-    pub(super) shared: Arc<Shared>,
-    pub(super) raw: vk::Buffer,
-    pub(super) place: Place,
+    pub(super) memory: Arc<Memory>,
+}
+
+/// What a buffer is made of; submissions hold on to it until they are over.
+pub(super) struct Memory {
+    pub shared: Arc<Shared>,
+    pub raw: vk::Buffer,
+    pub place: Place,
     memory: vk::DeviceMemory,
     words: usize,
     /// Where the machine sees it; only for upload and download.
     map: Option<NonNull<u32>>,
 }
 
-// SAFETY: Vulkan's handles may be used by any thread; the mapping is memory that only this object's methods touch, and since it
-// is not `Sync`, those of one thread at a time. A submission that uses it is over when `Device::run` returns.
-unsafe impl Send for Buffer {}
+// SAFETY: Vulkan's handles may be used by any thread. The mapping is memory that only methods of `Buffer` touch: it is
+// written through `&mut Buffer` alone, and neither read nor written while a submission holds on to it.
+unsafe impl Send for Memory {}
+// SAFETY: as above; through a shared reference it is only read.
+unsafe impl Sync for Memory {}
 
 impl Device {
     /// A new buffer of `words` words, whose content is anything.
@@ -65,7 +72,7 @@ impl Device {
         let raw = unsafe { shared.raw.create_buffer(&info, None) }
             .map_err(|code| out_of(shared, bytes, "making a buffer", code))?;
         // From here on dropping the buffer frees what there is of it.
-        let mut buffer = Buffer {
+        let mut memory = Memory {
             shared: Arc::clone(shared),
             raw,
             place,
@@ -73,12 +80,14 @@ impl Device {
             words: words.max(1),
             map: None,
         };
-        buffer.allocate(bytes)?;
-        Ok(buffer)
+        memory.allocate(bytes)?;
+        Ok(Buffer {
+            memory: Arc::new(memory),
+        })
     }
 }
 
-impl Buffer {
+impl Memory {
     fn allocate(&mut self, bytes: u64) -> Result<(), GpuError> {
         let shared = &self.shared;
         // SAFETY: the buffer was made from this device.
@@ -110,27 +119,65 @@ impl Buffer {
         Ok(())
     }
 
+    /// Changes the last bit of the first word of a download buffer: a planted fault.
+    pub fn spoil(&self) {
+        if let (Place::Download, Some(map)) = (self.place, self.map) {
+            // SAFETY: a buffer has at least one word, and the device has finished with it.
+            unsafe { map.write(map.read() ^ 1) };
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.shared.is_at_rest() {
+            // SAFETY: submissions hold on to what they use, so none does; nobody else can. Null handles are ignored, and
+            // freeing memory ends its mapping.
+            unsafe {
+                self.shared.raw.destroy_buffer(self.raw, None);
+                self.shared.raw.free_memory(self.memory, None);
+            }
+        }
+    }
+}
+
+impl Buffer {
     /// Number of words.
     pub fn words(&self) -> usize {
-        self.words
+        self.memory.words
     }
 
     /// Writes `words` at the beginning of an upload buffer.
     ///
     /// # Errors
-    /// Another kind of buffer, or a shorter one.
+    /// Another kind of buffer, a shorter one, or one that the device is using.
     pub fn write(&mut self, words: &[u32]) -> Result<(), GpuError> {
         let map = self.mapped(Place::Upload, words.len())?;
-        // SAFETY: the mapping has at least as many words, is aligned for any type, and the device does not use it: a
-        // submission borrows its buffers until the device has finished.
+        // SAFETY: the mapping has at least as many words, is aligned for any type, and no submission uses it.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), map.as_ptr(), words.len()) };
+        Ok(())
+    }
+
+    /// Writes 64-bit words at the beginning of an upload buffer, two words each, the lower half first.
+    ///
+    /// # Errors
+    /// As [`Buffer::write`].
+    pub fn write_pairs(&mut self, pairs: &[u64]) -> Result<(), GpuError> {
+        let map = self.mapped(Place::Upload, 2 * pairs.len())?.as_ptr();
+        for (at, pair) in pairs.iter().enumerate() {
+            // SAFETY: as in `write`.
+            unsafe {
+                map.add(2 * at).write(*pair as u32);
+                map.add(2 * at + 1).write((*pair >> 32) as u32);
+            }
+        }
         Ok(())
     }
 
     /// Reads the beginning of a download buffer.
     ///
     /// # Errors
-    /// Another kind of buffer, or a shorter one.
+    /// As [`Buffer::write`].
     pub fn read(&self, out: &mut [u32]) -> Result<(), GpuError> {
         let map = self.mapped(Place::Download, out.len())?;
         // SAFETY: as in `write`; memory that was never written is somebody's bits, but initialised for the machine.
@@ -138,37 +185,40 @@ impl Buffer {
         Ok(())
     }
 
-    /// Changes the last bit of the first word of a download buffer: a planted fault.
-    pub(super) fn spoil(&self) {
-        if let (Place::Download, Some(map)) = (self.place, self.map) {
-            // SAFETY: a buffer has at least one word, and the device has finished with it.
-            unsafe { map.write(map.read() ^ 1) };
+    /// Reads 64-bit words of a download buffer from word `first` on, as [`Buffer::write_pairs`] writes them.
+    ///
+    /// # Errors
+    /// As [`Buffer::write`].
+    pub fn read_pairs(&self, first: usize, out: &mut [u64]) -> Result<(), GpuError> {
+        let map = self
+            .mapped(Place::Download, first + 2 * out.len())?
+            .as_ptr();
+        for (at, pair) in out.iter_mut().enumerate() {
+            // SAFETY: as in `read`.
+            let (low, high) = unsafe {
+                let map = map.add(first + 2 * at);
+                (map.read(), map.add(1).read())
+            };
+            *pair = u64::from(low) | u64::from(high) << 32;
         }
+        Ok(())
     }
 
     fn mapped(&self, place: Place, words: usize) -> Result<NonNull<u32>, GpuError> {
-        if self.place != place || words > self.words {
-            return Err(self.shared.misuse(format!(
+        let memory = &*self.memory;
+        memory.shared.check()?;
+        if memory.place != place || words > memory.words {
+            return Err(memory.shared.misuse(format!(
                 "{words} words of a buffer of {} for {:?} were asked for, as {place:?}",
-                self.words, self.place
+                memory.words, memory.place
             )));
         }
-        self.shared.check()?;
-        self.map
-            .ok_or_else(|| self.shared.misuse("a buffer is not mapped"))
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if self.shared.is_at_rest() {
-            // SAFETY: the device does not use the buffer, since submissions are waited for; nobody else can. Null
-            // handles are ignored, and freeing memory ends its mapping.
-            unsafe {
-                self.shared.raw.destroy_buffer(self.raw, None);
-                self.shared.raw.free_memory(self.memory, None);
-            }
+        if Arc::strong_count(&self.memory) > 1 {
+            return Err(memory.shared.misuse("a buffer is in use by the device"));
         }
+        memory
+            .map
+            .ok_or_else(|| memory.shared.misuse("a buffer is not mapped"))
     }
 }
 

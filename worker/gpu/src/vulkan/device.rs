@@ -1,6 +1,7 @@
 //! An open device: its queue, and the state in which it is. A device that was lost or hangs answers nothing more.
 
 use super::Fault;
+use super::commands::{Commands, Lane};
 use super::devices::{DeviceInfo, Found};
 use super::instance::{Instance, explain};
 use crate::error::GpuError;
@@ -42,19 +43,17 @@ pub(super) struct Shared {
     pub memory: vk::PhysicalDeviceMemoryProperties,
     pub max_allocation: u64,
     pub settings: Settings,
-    queue: Mutex<Queue>,
+    family: u32,
+    /// One a lane; the same one twice where the device has no more.
+    queues: [vk::Queue; 2],
+    /// Held while something is submitted, as a queue takes one submission at a time.
+    pub submitting: Mutex<()>,
+    /// Those that no submission uses.
+    free: Mutex<Vec<Commands>>,
     broken: Mutex<Broken>,
     fault: Mutex<Option<(u32, Fault)>>,
     uploaded: AtomicU64,
     longest_nanos: AtomicU64,
-}
-
-/// What one submission at a time uses.
-pub(super) struct Queue {
-    pub raw: vk::Queue,
-    pub pool: vk::CommandPool,
-    pub commands: vk::CommandBuffer,
-    pub fence: vk::Fence,
 }
 
 /// Why nothing more comes from a device.
@@ -84,9 +83,11 @@ impl Device {
             )));
         }
         let robust = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
+        let priorities = [1.0, 1.0];
+        let wanted = found.queues.clamp(1, 2) as usize;
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(found.family)
-            .queue_priorities(&[1.0])];
+            .queue_priorities(&priorities[..wanted])];
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_features(&robust);
@@ -99,11 +100,9 @@ impl Device {
                 .raw
                 .get_physical_device_memory_properties(found.raw)
         };
-        let queue = Queue::new(&raw, found.family).map_err(|code| {
-            // SAFETY: nothing made from the device is left.
-            unsafe { raw.destroy_device(None) };
-            failed("making a command queue")(code)
-        })?;
+        // SAFETY: the device was opened with so many queues of this family.
+        let queue = |at| unsafe { raw.get_device_queue(found.family, at) };
+        let queues = [queue(0), queue(wanted as u32 - 1)];
         Ok(Device {
             shared: Arc::new(Shared {
                 instance,
@@ -113,7 +112,10 @@ impl Device {
                 memory,
                 max_allocation: found.max_allocation,
                 settings,
-                queue: Mutex::new(queue),
+                family: found.family,
+                queues,
+                submitting: Mutex::default(),
+                free: Mutex::default(),
                 broken: Mutex::default(),
                 fault: Mutex::default(),
                 uploaded: AtomicU64::new(0),
@@ -167,9 +169,33 @@ impl Device {
 }
 
 impl Shared {
-    /// The queue, for one submission.
-    pub fn queue(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.queue)
+    /// The queue of a lane.
+    pub fn queue(&self, lane: Lane) -> vk::Queue {
+        match lane {
+            Lane::Compute => self.queues[0],
+            Lane::Copies => self.queues[1],
+        }
+    }
+
+    /// What a submission needs, ready to be recorded.
+    pub fn commands(&self) -> Result<Commands, vk::Result> {
+        let free = lock(&self.free).pop();
+        let commands = match free {
+            Some(commands) => commands,
+            None => Commands::new(&self.raw, self.family)?,
+        };
+        match commands.begin(&self.raw) {
+            Ok(()) => Ok(commands),
+            Err(code) => {
+                self.give_back(commands);
+                Err(code)
+            }
+        }
+    }
+
+    /// Takes back what no submission uses any more.
+    pub fn give_back(&self, commands: Commands) {
+        lock(&self.free).push(commands);
     }
 
     /// An answer of the driver that is no success; some are the device's end.
@@ -247,50 +273,13 @@ impl Drop for Shared {
             std::mem::forget(Arc::clone(&self.instance));
             return;
         }
-        let queue = self.queue.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: buffers and pipelines hold an `Arc` of this, so none is left; every submission was waited for.
+        // SAFETY: buffers, pipelines and submissions hold an `Arc` of this, so none is left.
         unsafe {
-            self.raw.destroy_fence(queue.fence, None);
-            self.raw.destroy_command_pool(queue.pool, None);
+            for commands in lock(&self.free).drain(..) {
+                commands.destroy(&self.raw);
+            }
             self.raw.destroy_device(None);
         }
-    }
-}
-
-impl Queue {
-    fn new(device: &ash::Device, family: u32) -> Result<Queue, vk::Result> {
-        let info = vk::CommandPoolCreateInfo::default()
-            .queue_family_index(family)
-            .flags(vk::CommandPoolCreateFlags::TRANSIENT);
-        // SAFETY: the device was opened with one queue of this family, whose number is 0.
-        let (raw, pool) = unsafe {
-            (
-                device.get_device_queue(family, 0),
-                device.create_command_pool(&info, None)?,
-            )
-        };
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .level(vk::CommandBufferLevel::PRIMARY)
-            .command_buffer_count(1);
-        let made = || {
-            // SAFETY: the pool was made from this device above.
-            let commands = unsafe { device.allocate_command_buffers(&info)? };
-            // SAFETY: the device is alive.
-            let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None)? };
-            let commands = *commands.first().ok_or(vk::Result::ERROR_UNKNOWN)?;
-            Ok((commands, fence))
-        };
-        let (commands, fence) = made().inspect_err(|_| {
-            // SAFETY: nothing uses the pool; it frees its command buffer too.
-            unsafe { device.destroy_command_pool(pool, None) }
-        })?;
-        Ok(Queue {
-            raw,
-            pool,
-            commands,
-            fence,
-        })
     }
 }
 
@@ -309,6 +298,6 @@ fn driver_error(device: &str, what: &'static str, code: vk::Result) -> GpuError 
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

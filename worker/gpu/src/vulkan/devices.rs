@@ -61,8 +61,9 @@ pub(super) struct Found {
     pub limits: vk::PhysicalDeviceLimits,
     /// The most bytes of one allocation.
     pub max_allocation: u64,
-    /// The queue family that computes.
+    /// The queue family that computes, and how many queues it has.
     pub family: u32,
+    pub queues: u32,
 }
 
 /// Which device is meant.
@@ -186,6 +187,7 @@ fn ask(instance: &Instance, raw: vk::PhysicalDevice, index: u32) -> Found {
         limits: plain.limits,
         max_allocation: maintenance.max_memory_allocation_size,
         family: family.unwrap_or(0) as u32,
+        queues: family.map_or(1, |at| families[at].queue_count),
     }
 }
 

@@ -23,11 +23,16 @@ pub(crate) struct Shader {
 
 /// A kernel on a device.
 pub(crate) struct Pipeline {
-    pub(super) shared: Arc<Shared>,
     pub(super) shader: Shader,
-    pub(super) set_layout: vk::DescriptorSetLayout,
-    pub(super) layout: vk::PipelineLayout,
-    pub(super) raw: vk::Pipeline,
+    pub(super) compiled: Arc<Compiled>,
+}
+
+/// What a pipeline is made of; submissions hold on to it until they are over.
+pub(super) struct Compiled {
+    pub shared: Arc<Shared>,
+    pub set_layout: vk::DescriptorSetLayout,
+    pub layout: vk::PipelineLayout,
+    pub raw: vk::Pipeline,
 }
 
 impl Device {
@@ -39,9 +44,8 @@ impl Device {
         let shared = &self.shared;
         shared.check()?;
         let failed = |code| shared.failed("compiling a kernel", code);
-        let mut pipeline = Pipeline {
+        let mut pipeline = Compiled {
             shared: Arc::clone(shared),
-            shader,
             set_layout: vk::DescriptorSetLayout::null(),
             layout: vk::PipelineLayout::null(),
             raw: vk::Pipeline::null(),
@@ -97,7 +101,10 @@ impl Device {
             Ok(made) => made.first().copied().unwrap_or_default(),
             Err((_, code)) => return Err(failed(code)),
         };
-        Ok(pipeline)
+        Ok(Pipeline {
+            shader,
+            compiled: Arc::new(pipeline),
+        })
     }
 }
 
@@ -109,15 +116,15 @@ impl Pipeline {
 
     /// The most threads of one dispatch, so that their number fits 32 bits too.
     pub fn max_threads(&self) -> u64 {
-        let groups = self.shared.limits.max_compute_work_group_count[0];
+        let groups = self.compiled.shared.limits.max_compute_work_group_count[0];
         (u64::from(groups) * u64::from(self.shader.group_threads)).min(1 << 31)
     }
 }
 
-impl Drop for Pipeline {
+impl Drop for Compiled {
     fn drop(&mut self) {
         if self.shared.is_at_rest() {
-            // SAFETY: submissions are waited for, so the device uses none of the three; null handles are ignored.
+            // SAFETY: submissions hold on to what they use, so the device uses none of the three; null handles are ignored.
             unsafe {
                 self.shared.raw.destroy_pipeline(self.raw, None);
                 self.shared.raw.destroy_pipeline_layout(self.layout, None);

@@ -1,0 +1,204 @@
+//! Levels of a space on a device. The tables are sent once; sets of states stay on the device under their names, so that
+//! a shard whose sets the device has made is never sent again. A level is a pull over the superblocks of its shard:
+//! every word has one writer, and what a dispatch does is one run of superblocks.
+//!
+//! - [`tables`]: what is sent once.
+//! - [`resident`]: which sets are here.
+//! - [`upload`]: sets that come, while other work goes on.
+//! - [`calls`]: which dispatches a run of superblocks takes.
+//! - [`level`]: one level of one shard, run by run.
+//!
+//! The machine keeps a copy of everything: a device that is lost takes nothing with it.
+
+mod benes;
+mod calls;
+mod level;
+mod resident;
+mod tables;
+mod upload;
+
+use crate::error::GpuError;
+use crate::kernels::Kernels;
+use crate::pace::Pace;
+use crate::vulkan::{Buffer, Place};
+use antipode_solver_core::bfs::device::{DeviceBits, DeviceTables, DeviceTask, LevelDevice};
+use antipode_solver_core::engine::OnDevice;
+use resident::Residents;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tables::Tables;
+
+/// Words of a superblock of a table space.
+const TABLE_BLOCK_WORDS: u32 = 64;
+/// 64-bit words that are sent or brought back at once, at most.
+const STAGED_WORDS: usize = 1 << 20;
+/// After so many levels in a row without memory the device is not asked any more.
+const SHORT_OF_MEMORY: u32 = 3;
+
+/// Told once why a device is not used any more.
+pub type OnFailure = Box<dyn Fn(&GpuError) + Send + Sync>;
+
+/// A space on a device.
+pub struct DeviceSpace {
+    kernels: Arc<Kernels>,
+    state: Mutex<State>,
+    on_failure: OnFailure,
+}
+
+struct State {
+    tables: Tables,
+    /// The bits of a superblock's words that are states.
+    masks: Buffer,
+    residents: Residents,
+    /// Origins of a run's superblocks.
+    origins: Buffer,
+    staging: Staging,
+    pace: Pace,
+    /// Levels in a row that found no memory.
+    short_of_memory: u32,
+    /// It was said that the device is not used any more.
+    is_over: bool,
+}
+
+/// Where sets come and go.
+struct Staging {
+    up: [Buffer; 2],
+    down: Buffer,
+    counts: Buffer,
+    /// Positions before they are bits.
+    positions: Buffer,
+}
+
+/// Words of the buffer of origins: two a superblock and move.
+const ORIGIN_WORDS: usize = 1 << 21;
+
+impl DeviceSpace {
+    /// Brings the tables of a space to the device. `resident_bytes`: the most that sets may take there.
+    ///
+    /// # Errors
+    /// Tables that the device has no room for, and those of the device.
+    pub fn new(
+        kernels: &Arc<Kernels>,
+        tables: &DeviceTables<'_>,
+        resident_bytes: u64,
+        on_failure: OnFailure,
+    ) -> Result<DeviceSpace, GpuError> {
+        let device = kernels.device();
+        let needed = tables::bytes(tables);
+        if needed > device.info().memory_bytes / 2 {
+            return Err(GpuError::TooLarge {
+                device: device.info().name.clone(),
+                what: "the tables of the moves",
+                bytes: needed,
+                limit: device.info().memory_bytes / 2,
+            });
+        }
+        let block = match tables {
+            DeviceTables::Blocks(view) => view.words as u64,
+            DeviceTables::States(_) => u64::from(TABLE_BLOCK_WORDS),
+        };
+        let most = block as usize * kernels.rows_that_fit("a superblock", 8 * block)?;
+        let staged = 2 * STAGED_WORDS.min(most).max(block as usize);
+        let make = |words, place| device.buffer(words, place);
+        let operations = calls::operations(tables);
+        let (tables, masks) = tables::send(kernels, tables)?;
+        let state = State {
+            tables,
+            masks,
+            residents: Residents::new(resident_bytes),
+            origins: make(ORIGIN_WORDS.min(2 * most), Place::Device)?,
+            staging: Staging {
+                up: [make(staged, Place::Upload)?, make(staged, Place::Upload)?],
+                down: make(staged, Place::Download)?,
+                counts: make(staged, Place::Download)?,
+                positions: make(staged, Place::Device)?,
+            },
+            pace: Pace::new(operations),
+            short_of_memory: 0,
+            is_over: false,
+        };
+        Ok(DeviceSpace {
+            kernels: Arc::clone(kernels),
+            state: Mutex::new(state),
+            on_failure,
+        })
+    }
+
+    /// The kernels of the device.
+    pub fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// Is no other thread's level being computed, and may the device be asked?
+    pub fn is_free(&self) -> bool {
+        match self.state.try_lock() {
+            Ok(state) => !state.is_over,
+            Err(_) => false,
+        }
+    }
+
+    /// May the device still be asked?
+    pub fn is_usable(&self) -> bool {
+        !self.lock().is_over
+    }
+
+    /// How many of the task's sets, and how many bytes of them, are not on the device.
+    pub fn missing_bytes(&self, task: &DeviceTask<'_>) -> u64 {
+        let mut state = self.lock();
+        let sets = task.sources.iter().map(|(_, set)| *set);
+        let sets = sets.chain([task.own, task.seen]);
+        sets.filter(|set| set.count() > 0 && state.residents.get(set.id()).is_none())
+            .map(upload::bytes)
+            .sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The device is not asked any more, which is said once.
+    fn give_up(&self, state: &mut State, why: &GpuError) {
+        state.residents.clear();
+        if !std::mem::replace(&mut state.is_over, true) {
+            (self.on_failure)(why);
+        }
+    }
+}
+
+impl LevelDevice for DeviceSpace {
+    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<OnDevice> {
+        let mut state = self.lock();
+        if state.is_over {
+            return None;
+        }
+        let before = self.kernels.device().uploaded_bytes();
+        let mut made = state.level(&self.kernels, task, out);
+        if let Err(GpuError::OutOfMemory { .. }) = made {
+            // Once more, with nothing that is not needed.
+            state.residents.clear();
+            made = state.level(&self.kernels, task, out);
+        }
+        match made {
+            Ok(()) => {
+                state.short_of_memory = 0;
+                let after = self.kernels.device().uploaded_bytes();
+                Some(OnDevice {
+                    uploaded_bytes: after - before,
+                })
+            }
+            Err(why) => {
+                state.residents.clear();
+                state.short_of_memory += 1;
+                let is_short = matches!(why, GpuError::OutOfMemory { .. });
+                if !is_short || state.short_of_memory >= SHORT_OF_MEMORY {
+                    self.give_up(&mut state, &why);
+                }
+                None
+            }
+        }
+    }
+
+    fn wrong(&self, what: &str) {
+        let why = self.kernels.device().quarantine(what.into());
+        self.give_up(&mut self.lock(), &why);
+    }
+}
