@@ -1,26 +1,178 @@
 //! The graphics processor on the command line, and what a device's errors mean to a user.
 
 use crate::exit::Failure;
-use antipode_gpu::{Choice, Fault, GpuError, Kernels, Options, Settings, Vulkan};
+use crate::{gpu_costs, memory};
+use antipode_gpu::{
+    Choice, DeviceInfo, Fault, GpuError, Kernels, Kind, Offer, Options, Settings, Vulkan,
+};
+use antipode_solver_core::engine::KernelChoice;
+use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which graphics processor.
+/// Which graphics processors.
 #[derive(Debug, Clone, clap::Args)]
 pub struct GpuArgs {
-    /// A graphics processor: its index or UUID as `antipode gpu list` shows it; auto: the first that is no software
-    #[arg(long, value_name = "INDEX|UUID|auto")]
-    pub gpu: Option<Choice>,
+    /// Graphics processors to compute with, by index or UUID as `antipode gpu list` shows them, several with commas; all:
+    /// every one that is no software; auto: those too, for what they do quicker than the CPU; off: none [default: auto]
+    #[arg(long, value_name = "auto|off|all|INDEX|UUID")]
+    pub gpu: Option<Wish>,
+}
+
+/// The same for what keeps frontiers on them.
+#[derive(Debug, Clone, clap::Args)]
+pub struct LevelGpuArgs {
+    #[command(flatten)]
+    pub which: GpuArgs,
+
+    /// The most memory of each graphics processor that a job's frontiers take, e.g. 8GiB [default: 80 % of it]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
+    gpu_memory: Option<u64>,
+}
+
+/// What a user may ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    Off,
+    Auto,
+    All,
+    These(Vec<Choice>),
+}
+
+impl FromStr for Wish {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Wish, String> {
+        match text {
+            "off" => Ok(Wish::Off),
+            "auto" => Ok(Wish::Auto),
+            "all" => Ok(Wish::All),
+            _ => {
+                let mut choices: Vec<Choice> = Vec::new();
+                for part in text.split(',') {
+                    let choice = match part {
+                        "auto" => Err(format!("'{text}': auto stands alone")),
+                        _ => part.parse::<Choice>(),
+                    }?;
+                    if !choices.contains(&choice) {
+                        choices.push(choice);
+                    }
+                }
+                Ok(Wish::These(choices))
+            }
+        }
+    }
+}
+
+/// Who wants to compute with graphics processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// A daemon: where `auto` finds nothing, it says so.
+    Worker,
+    /// A command: it says so where it was asked for.
+    Command,
+}
+
+impl LevelGpuArgs {
+    /// Is there anything to be looked for? Where nothing was said, only for work that takes the CPU a while: to open
+    /// Vulkan takes longer than small jobs do.
+    pub fn is_wanted(&self, is_large: bool) -> bool {
+        match self.which.gpu {
+            Some(Wish::Off) => false,
+            None => is_large,
+            Some(_) => true,
+        }
+    }
+
+    /// The devices that are asked for, ready to compute. Those of `auto` are measured first, in `pool`, unless that was done
+    /// before.
+    ///
+    /// # Errors
+    /// A device that was named and cannot be had.
+    pub fn open(
+        &self,
+        asker: Asker,
+        kernel: KernelChoice,
+        pool: &rayon::ThreadPool,
+    ) -> Result<Vec<Offer>, Failure> {
+        let wish = self.which.gpu.clone().unwrap_or(Wish::Auto);
+        let vulkan = match Vulkan::load(&Options::default()) {
+            _ if wish == Wish::Off => return Ok(Vec::new()),
+            Err(why) if wish == Wish::Auto => {
+                if asker == Asker::Worker || self.which.gpu.is_some() {
+                    eprintln!("{why}; computing with the CPU");
+                }
+                return Ok(Vec::new());
+            }
+            loaded => loaded?,
+        };
+        let choices = match &wish {
+            Wish::Off => Vec::new(),
+            Wish::These(choices) => choices.clone(),
+            Wish::Auto | Wish::All => {
+                let is_meant =
+                    |info: &&DeviceInfo| info.kind != Kind::Software && info.unusable.is_none();
+                let meant = vulkan.devices().filter(is_meant);
+                meant.map(|info| Choice::Index(info.index)).collect()
+            }
+        };
+        if choices.is_empty() {
+            // Says which devices there are, and that software must be named.
+            let why = vulkan.choose(Choice::Auto).err();
+            let why = why.map_or_else(|| "no graphics processor".into(), |why| why.to_string());
+            if wish == Wish::All {
+                return Err(Failure::input(why));
+            }
+            if asker == Asker::Worker || self.which.gpu.is_some() {
+                eprintln!("{why}; computing with the CPU");
+            }
+            return Ok(Vec::new());
+        }
+        let mut offers = Vec::new();
+        for choice in choices {
+            let kernels = opened(&vulkan, choice)?;
+            let info = kernels.device().info().clone();
+            let costs = match wish {
+                Wish::Auto => match gpu_costs::known_or_measured(&kernels, kernel, pool) {
+                    Ok(costs) => Some(costs),
+                    Err(why) => {
+                        eprintln!("{why}; it is not used");
+                        continue;
+                    }
+                },
+                _ => {
+                    eprintln!("computing with device {}, {}", info.index, info.name);
+                    None
+                }
+            };
+            let share = match info.kind {
+                // Its memory is the machine's.
+                Kind::Software => info.memory_bytes / 8,
+                _ => info.memory_bytes / 5 * 4,
+            };
+            offers.push(Offer {
+                kernels,
+                costs,
+                resident_bytes: self.gpu_memory.unwrap_or(share),
+            });
+        }
+        Ok(offers)
+    }
 }
 
 impl GpuArgs {
-    /// The kernels of the device that is asked for: none where none is, or where `auto` finds none, which is said.
-    pub fn open(&self) -> Result<Option<Arc<Kernels>>, Failure> {
-        let Some(choice) = self.gpu else {
-            return Ok(None);
+    /// The kernels of the first device, for commands that use one; none where none is asked for, or where `auto` finds none.
+    ///
+    /// # Errors
+    /// A device that was named and cannot be had.
+    pub fn open_one(&self) -> Result<Option<Arc<Kernels>>, Failure> {
+        let choice = match &self.gpu {
+            None | Some(Wish::Off) => return Ok(None),
+            Some(Wish::Auto | Wish::All) => Choice::Auto,
+            Some(Wish::These(choices)) => choices.first().copied().unwrap_or(Choice::Auto),
         };
-        match (open(choice, false), choice) {
+        match (open(choice, false), &self.gpu) {
             (Ok((_, kernels)), _) => Ok(Some(kernels)),
-            (Err(why @ (GpuError::NoVulkan(_) | GpuError::NoDevice(_))), Choice::Auto) => {
+            (Err(why @ (GpuError::NoVulkan(_) | GpuError::NoDevice(_))), Some(Wish::Auto)) => {
                 eprintln!("{why}; computing with the CPU");
                 Ok(None)
             }
@@ -35,11 +187,16 @@ pub fn open(choice: Choice, validation: bool) -> Result<(Vulkan, Arc<Kernels>), 
         validation,
         ..Options::default()
     })?;
+    let kernels = opened(&vulkan, choice)?;
+    Ok((vulkan, kernels))
+}
+
+fn opened(vulkan: &Vulkan, choice: Choice) -> Result<Arc<Kernels>, GpuError> {
     let device = vulkan.open(choice, Settings::default())?;
     if let Some((later, fault)) = planted(std::env::var("ANTIPODE_TEST_GPU").ok().as_deref()) {
         device.plant(later, fault);
     }
-    Ok((vulkan, Kernels::new(device)?))
+    Kernels::new(device)
 }
 
 /// A fault on order, for tests with real processes: `ANTIPODE_TEST_GPU="wrong,3"` spoils what the fourth submission
@@ -69,6 +226,23 @@ impl From<GpuError> for Failure {
             | GpuError::Hang { .. }
             | GpuError::Wrong { .. }
             | GpuError::Driver { .. } => Failure::Other(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_read() {
+        assert_eq!("off".parse(), Ok(Wish::Off));
+        assert_eq!("auto".parse(), Ok(Wish::Auto));
+        assert_eq!("all".parse(), Ok(Wish::All));
+        let these = [Choice::Index(1), Choice::Index(0)];
+        assert_eq!("1,0,1".parse(), Ok(Wish::These(these.to_vec())));
+        for wrong in ["", "none", "0,auto", "0,", "-1"] {
+            assert!(wrong.parse::<Wish>().is_err(), "{wrong}");
         }
     }
 }

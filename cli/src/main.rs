@@ -13,6 +13,7 @@ mod exit;
 mod fit;
 mod follow;
 mod gpu_args;
+mod gpu_costs;
 mod job_args;
 mod kept;
 mod landmark_args;

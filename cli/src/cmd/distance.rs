@@ -147,7 +147,7 @@ struct Engine {
 
 impl Engine {
     fn open(args: &GpuArgs) -> Result<Engine, Failure> {
-        args.open().map(|device| Engine { device })
+        args.open_one().map(|device| Engine { device })
     }
 
     fn distances(

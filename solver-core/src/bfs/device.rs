@@ -18,10 +18,19 @@ use rayon::prelude::*;
 pub trait LevelDevice: Send + Sync {
     /// Fills in the new states of the task's shard; `None`: the processor is to compute it, for whatever reason. Then
     /// `out` may hold anything.
-    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<OnDevice>;
+    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<Answer>;
 
-    /// What it made is not what the graph says: nothing that it holds or says is to be trusted any more.
-    fn wrong(&self, what: &str);
+    /// What was made is not what the graph says: nothing that the device holds or says is to be trusted any more. `by`: as in
+    /// the answer.
+    fn wrong(&self, by: u32, what: &str);
+}
+
+/// A level was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Which device it was, where one stands for several.
+    pub by: u32,
+    pub used: OnDevice,
 }
 
 /// One level of one shard.
@@ -141,12 +150,12 @@ impl<S: Space + ?Sized> Attempt<'_, S> {
             seen_becomes: FrontierId::fresh(),
         };
         let seen_becomes = task.seen_becomes;
-        let Some((frontier, used)) = self.ask(&task) else {
+        let Some((frontier, Answer { by, used })) = self.ask(&task) else {
             return Err(seen);
         };
         match subject.check(&frontier, questions.clone()) {
             Err(error) => {
-                self.device.wrong(&error.to_string());
+                self.device.wrong(by, &error.to_string());
                 self.buffers.recycle(frontier);
                 Err(seen)
             }
@@ -164,7 +173,7 @@ impl<S: Space + ?Sized> Attempt<'_, S> {
     }
 
     /// What the device answers, if it does, and what is right as far as it was looked at.
-    fn ask(&self, task: &DeviceTask<'_>) -> Option<(Frontier, OnDevice)> {
+    fn ask(&self, task: &DeviceTask<'_>) -> Option<(Frontier, Answer)> {
         if task.sources.iter().all(|(_, source)| source.count() == 0) {
             return None;
         }
@@ -180,20 +189,20 @@ impl<S: Space + ?Sized> Attempt<'_, S> {
         let count = counts.iter().map(|&c| u64::from(c)).sum();
         let made = Frontier::new(geometry, count, Body::Dense { words, counts });
         let made = made.named(task.becomes);
-        let Some(used) = answer else {
+        let Some(answer) = answer else {
             self.buffers.recycle(made);
             return None;
         };
         if let Some(what) = differs(self.space, task, &made, self.masks) {
-            self.device.wrong(&what);
+            self.device.wrong(answer.by, &what);
             self.buffers.recycle(made);
             return None;
         }
         if made.count > 0 {
-            return Some((self.buffers.settled(made), used));
+            return Some((self.buffers.settled(made), answer));
         }
         self.buffers.recycle(made);
-        Some((Frontier::empty(geometry).named(task.becomes), used))
+        Some((Frontier::empty(geometry).named(task.becomes), answer))
     }
 }
 

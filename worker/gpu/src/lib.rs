@@ -17,6 +17,8 @@
 //! ```
 
 pub mod bench;
+pub mod calibrate;
+mod costs;
 mod error;
 mod expand;
 mod kernels;
@@ -26,8 +28,9 @@ pub mod selftest;
 mod verified;
 mod vulkan;
 
+pub use costs::{Cost, Costs, LevelSize, Line, Task};
 pub use error::GpuError;
-pub use expand::{DeviceSpace, OnFailure};
+pub use expand::{DeviceSpace, JobDevices, Offer, OnFailure};
 pub use kernels::{DeviceWalks, Kernels};
 #[doc(hidden)]
 pub use vulkan::Fault;

@@ -6,9 +6,9 @@ mod common;
 mod support;
 
 use antipode_gpu::{DeviceSpace, Fault, GpuError, Kernels, Settings};
-use antipode_solver_core::bfs::device::{DeviceBits, DeviceTask, LevelDevice};
+use antipode_solver_core::bfs::device::{Answer, DeviceBits, DeviceTask, LevelDevice};
 use antipode_solver_core::bfs::enumerate::{LevelCount, enumerate};
-use antipode_solver_core::engine::{Engine, KernelChoice, OnDevice};
+use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::puzzle::{Puzzle, PuzzleOptions, resolve};
 use antipode_solver_core::space::{self, LayoutOptions, SpaceDef};
 use common::Bench;
@@ -29,18 +29,18 @@ struct Watched {
 }
 
 impl LevelDevice for Watched {
-    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<OnDevice> {
+    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<Answer> {
         self.asked.fetch_add(1, Relaxed);
-        let answer = self.space.level(task, out)?;
+        let used = self.space.level(task, out)?;
         self.answered.fetch_add(1, Relaxed);
         self.sent
             .lock()
             .expect("no panic")
-            .push(answer.uploaded_bytes);
-        Some(answer)
+            .push(used.uploaded_bytes);
+        Some(Answer { by: 0, used })
     }
 
-    fn wrong(&self, what: &str) {
+    fn wrong(&self, _by: u32, what: &str) {
         self.space.wrong(what);
     }
 }

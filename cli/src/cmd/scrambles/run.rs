@@ -61,7 +61,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let puzzle = args.scrambles.puzzle.load()?;
     let spec = args.scrambles.spec(puzzle, args.unique)?;
     let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
-    let kernels = args.gpu.open()?;
+    let kernels = args.gpu.open_one()?;
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }

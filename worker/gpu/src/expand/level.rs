@@ -13,6 +13,7 @@ use crate::pace::Pace;
 use crate::vulkan::{Lane, Pending, Run, Step};
 use antipode_solver_core::bfs::device::{DeviceBits, DeviceTask};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Superblocks without states that are brought back with their neighbours rather than with a copy of their own.
 const GAP: u32 = 16;
@@ -34,8 +35,13 @@ impl State {
             origins,
             staging,
             pace,
+            computing,
             ..
         } = self;
+        let mut note = |pace: &mut Pace, run: Blocks, took: Duration| {
+            *computing += took;
+            pace.took(u64::from(run.count), took);
+        };
         let mut groups = groups(task);
         // What was seen by now contains the level before.
         let own = (!task.seen_grows && task.own.count() > 0).then_some(task.own);
@@ -75,7 +81,7 @@ impl State {
                     let pending = begin(kernels, &calls, None)?;
                     drop(calls);
                     arrivals.step(residents, kernels, staging)?;
-                    pace.took(u64::from(run.count), pending.wait()?);
+                    note(pace, run, pending.wait()?);
                     Ok(())
                 })?;
                 gathered += 1;
@@ -124,7 +130,7 @@ impl State {
             let copy = (&made.counts, &back.staging.counts, counts);
             let pending = begin(kernels, &calls, Some(copy))?;
             back.finish(coming)?;
-            pace.took(u64::from(run.count), pending.wait()?);
+            note(pace, run, pending.wait()?);
             back.counted(run)
         })?;
         let coming = back.begin()?;

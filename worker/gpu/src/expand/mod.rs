@@ -7,6 +7,7 @@
 //! - [`upload`]: sets that come, while other work goes on.
 //! - [`calls`]: which dispatches a run of superblocks takes.
 //! - [`level`]: one level of one shard, run by run.
+//! - [`several`]: the devices of a worker as one.
 //!
 //! The machine keeps a copy of everything: a device that is lost takes nothing with it.
 
@@ -14,6 +15,7 @@ mod benes;
 mod calls;
 mod level;
 mod resident;
+mod several;
 mod tables;
 mod upload;
 
@@ -21,10 +23,14 @@ use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::pace::Pace;
 use crate::vulkan::{Buffer, Place};
-use antipode_solver_core::bfs::device::{DeviceBits, DeviceTables, DeviceTask, LevelDevice};
+use antipode_solver_core::bfs::device::{
+    Answer, DeviceBits, DeviceTables, DeviceTask, LevelDevice,
+};
 use antipode_solver_core::engine::OnDevice;
 use resident::Residents;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+pub use several::{JobDevices, Offer};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::Duration;
 use tables::Tables;
 
 /// Words of a superblock of a table space.
@@ -41,6 +47,8 @@ pub type OnFailure = Box<dyn Fn(&GpuError) + Send + Sync>;
 pub struct DeviceSpace {
     kernels: Arc<Kernels>,
     state: Mutex<State>,
+    /// Why it is not asked any more.
+    over: OnceLock<GpuError>,
     on_failure: OnFailure,
 }
 
@@ -55,8 +63,8 @@ struct State {
     pace: Pace,
     /// Levels in a row that found no memory.
     short_of_memory: u32,
-    /// It was said that the device is not used any more.
-    is_over: bool,
+    /// Time that dispatches took, all together.
+    computing: Duration,
 }
 
 /// Where sets come and go.
@@ -114,11 +122,12 @@ impl DeviceSpace {
             },
             pace: Pace::new(operations),
             short_of_memory: 0,
-            is_over: false,
+            computing: Duration::ZERO,
         };
         Ok(DeviceSpace {
             kernels: Arc::clone(kernels),
             state: Mutex::new(state),
+            over: OnceLock::new(),
             on_failure,
         })
     }
@@ -128,17 +137,24 @@ impl DeviceSpace {
         &self.kernels
     }
 
-    /// Is no other thread's level being computed, and may the device be asked?
+    /// Is no other thread's level being computed?
     pub fn is_free(&self) -> bool {
-        match self.state.try_lock() {
-            Ok(state) => !state.is_over,
-            Err(_) => false,
-        }
+        !matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// May the device still be asked?
     pub fn is_usable(&self) -> bool {
-        !self.lock().is_over
+        self.over.get().is_none()
+    }
+
+    /// Why it is not asked any more.
+    pub fn why_over(&self) -> Option<GpuError> {
+        self.over.get().cloned()
+    }
+
+    /// Time that its dispatches took, all together.
+    pub fn computing(&self) -> Duration {
+        self.lock().computing
     }
 
     /// How many of the task's sets, and how many bytes of them, are not on the device.
@@ -155,19 +171,18 @@ impl DeviceSpace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device is not asked any more, which is said once.
-    fn give_up(&self, state: &mut State, why: &GpuError) {
+    /// The device is not asked any more, which is told once.
+    fn give_up(&self, state: &mut State, why: GpuError) {
         state.residents.clear();
-        if !std::mem::replace(&mut state.is_over, true) {
-            (self.on_failure)(why);
+        if self.over.set(why.clone()).is_ok() {
+            (self.on_failure)(&why);
         }
     }
-}
 
-impl LevelDevice for DeviceSpace {
-    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<OnDevice> {
+    /// As [`LevelDevice::level`].
+    pub fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<OnDevice> {
         let mut state = self.lock();
-        if state.is_over {
+        if !self.is_usable() {
             return None;
         }
         let before = self.kernels.device().uploaded_bytes();
@@ -175,6 +190,7 @@ impl LevelDevice for DeviceSpace {
         if let Err(GpuError::OutOfMemory { .. }) = made {
             // Once more, with nothing that is not needed.
             state.residents.clear();
+            out.words.fill(0);
             made = state.level(&self.kernels, task, out);
         }
         match made {
@@ -190,15 +206,27 @@ impl LevelDevice for DeviceSpace {
                 state.short_of_memory += 1;
                 let is_short = matches!(why, GpuError::OutOfMemory { .. });
                 if !is_short || state.short_of_memory >= SHORT_OF_MEMORY {
-                    self.give_up(&mut state, &why);
+                    self.give_up(&mut state, why);
                 }
                 None
             }
         }
     }
 
-    fn wrong(&self, what: &str) {
+    /// As [`LevelDevice::wrong`].
+    pub fn wrong(&self, what: &str) {
         let why = self.kernels.device().quarantine(what.into());
-        self.give_up(&mut self.lock(), &why);
+        self.give_up(&mut self.lock(), why);
+    }
+}
+
+impl LevelDevice for DeviceSpace {
+    fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<Answer> {
+        let used = DeviceSpace::level(self, task, out)?;
+        Some(Answer { by: 0, used })
+    }
+
+    fn wrong(&self, _by: u32, what: &str) {
+        DeviceSpace::wrong(self, what);
     }
 }

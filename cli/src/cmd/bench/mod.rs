@@ -1,15 +1,20 @@
 //! `bench`: the bare engine on a fixed list of graphs, and two yardsticks of the machine in the same run.
 
+mod device;
+
 use super::Call;
 use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
-use crate::memory;
+use crate::gpu_args::{Asker, LevelGpuArgs};
 use crate::render::{json, line, short, table};
+use crate::{gpu_costs, memory};
+use antipode_gpu::Offer;
 use antipode_solver_core::bfs::enumerate::enumerate;
 use antipode_solver_core::bfs::yardstick;
 use antipode_solver_core::engine::{Engine, KernelChoice};
 use antipode_solver_core::puzzle::{self, PuzzleOptions};
 use antipode_solver_core::space::{self, LayoutOptions};
+use device::{Device, DeviceRow};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -26,6 +31,11 @@ pub struct Args {
 
     #[command(flatten)]
     compute: ComputeArgs,
+
+    /// Measure a graphics processor too, with every level on it: what kinds of tasks cost there and on the CPU, and the
+    /// same graphs
+    #[command(flatten)]
+    gpu: LevelGpuArgs,
 
     /// Print one JSON object (docs/schema/bench.schema.json)
     #[arg(long)]
@@ -137,6 +147,8 @@ struct Row {
     state_moves_per_second_per_core: f64,
     engine_memory_bytes: u64,
     process_peak_memory_bytes: u64,
+    /// With `--gpu`.
+    device: Option<DeviceRow>,
 }
 
 /// The whole result.
@@ -145,6 +157,8 @@ struct Bench {
     threads: u32,
     graphs: Vec<Row>,
     yardsticks: Yardsticks,
+    /// With `--gpu`.
+    device: Option<Device>,
 }
 
 /// What the machine can do at best, one thread each, so that numbers of different machines can be compared.
@@ -178,10 +192,30 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
         )));
     }
     let pool = args.compute.pool()?;
+    let offer = match args.gpu.is_wanted(false) {
+        false => None,
+        true => {
+            let offers = args.gpu.open(Asker::Command, kernel, &pool)?;
+            offers.into_iter().next()
+        }
+    };
+    let device = match &offer {
+        None => None,
+        Some(offer) => {
+            let costs = gpu_costs::measured(&offer.kernels, kernel, &pool)?;
+            let info = offer.kernels.device().info().clone();
+            Some(Device::new(info, &costs))
+        }
+    };
+    // Every level, whatever it costs.
+    let offer = offer.map(|offer| Offer {
+        costs: None,
+        ..offer
+    });
     let mut rows = Vec::new();
     for graph in chosen {
         eprintln!("{} ...", graph.name);
-        rows.push(pool.install(|| measure(graph, kernel, threads))?);
+        rows.push(pool.install(|| measure(graph, kernel, threads, offer.as_ref()))?);
     }
     let yardsticks = Yardsticks {
         leaf_words_per_second: yardstick::leaf_words_per_second(kernel)?,
@@ -191,6 +225,7 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
         threads,
         graphs: rows,
         yardsticks,
+        device,
     };
     if args.json {
         json::print_signed(&bench, &call.command)
@@ -199,7 +234,12 @@ pub fn bench(args: &Args, call: &Call) -> Result<(), Failure> {
     }
 }
 
-fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Failure> {
+fn measure(
+    graph: &Graph,
+    kernel: KernelChoice,
+    threads: u32,
+    offer: Option<&Offer>,
+) -> Result<Row, Failure> {
     let owned = |text: Option<&str>| text.map(str::to_string);
     let options = PuzzleOptions {
         metric: owned(graph.metric),
@@ -211,11 +251,8 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
     memory::forget_own_peak();
     let begun = Instant::now();
     let puzzle = puzzle::resolve(graph.spec, &options)?;
-    let engine = Engine::load(
-        &puzzle,
-        &space::build(&puzzle, &LayoutOptions::default())?,
-        kernel,
-    )?;
+    let def = space::build(&puzzle, &LayoutOptions::default())?;
+    let engine = Engine::load(&puzzle, &def, kernel)?;
     let setup_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     // The known number is not told to the engine: the sum is to be found, and then compared.
@@ -236,7 +273,16 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
         .unwrap_or(0);
     let moves = puzzle.generators().len();
     let states_per_second = graph.states as f64 / seconds;
+    let peak = memory::own_peak_bytes();
+    let device = match offer {
+        None => None,
+        Some(offer) => {
+            let engine = Engine::load(&puzzle, &def, kernel)?;
+            Some(device::measure(engine, offer, &levels, moves)?)
+        }
+    };
     Ok(Row {
+        device,
         graph: graph.name,
         states: graph.states.to_string(),
         moves,
@@ -248,42 +294,44 @@ fn measure(graph: &Graph, kernel: KernelChoice, threads: u32) -> Result<Row, Fai
         states_per_second,
         state_moves_per_second_per_core: states_per_second * moves as f64 / f64::from(threads),
         engine_memory_bytes: held + engine.table_bytes(),
-        process_peak_memory_bytes: memory::own_peak_bytes(),
+        process_peak_memory_bytes: peak,
     })
 }
 
 fn print(bench: &Bench) -> Result<(), Failure> {
-    let rows = bench
-        .graphs
-        .iter()
-        .map(|row| {
-            vec![
-                row.graph.to_string(),
-                row.states.clone(),
-                row.moves.to_string(),
-                format!("{:.3}", row.seconds),
-                short(row.states_per_second),
-                short(row.state_moves_per_second_per_core),
-                memory::show(row.engine_memory_bytes),
-                memory::show(row.process_peak_memory_bytes),
-                format!("{}, {}", row.engine, row.kernel),
-            ]
-        })
-        .collect();
-    table::print(
-        &[
-            "GRAPH",
-            ">STATES",
-            ">MOVES",
-            ">SECONDS",
-            ">STATES/S",
-            ">STATE-MOVES/S/CORE",
-            ">ENGINE MEMORY",
-            ">PROCESS PEAK",
-            "ENGINE",
-        ],
-        rows,
-    )?;
+    let rows = bench.graphs.iter().map(|row| {
+        let mut cells = vec![
+            row.graph.to_string(),
+            row.states.clone(),
+            row.moves.to_string(),
+            format!("{:.3}", row.seconds),
+            short(row.states_per_second),
+            short(row.state_moves_per_second_per_core),
+            memory::show(row.engine_memory_bytes),
+            memory::show(row.process_peak_memory_bytes),
+            format!("{}, {}", row.engine, row.kernel),
+        ];
+        cells.extend(row.device.iter().flat_map(DeviceRow::cells));
+        cells
+    });
+    let mut heads = vec![
+        "GRAPH",
+        ">STATES",
+        ">MOVES",
+        ">SECONDS",
+        ">STATES/S",
+        ">STATE-MOVES/S/CORE",
+        ">ENGINE MEMORY",
+        ">PROCESS PEAK",
+        "ENGINE",
+    ];
+    if bench.device.is_some() {
+        heads.extend(device::HEADS);
+    }
+    table::print(&heads, rows.collect())?;
+    if let Some(device) = &bench.device {
+        device.print()?;
+    }
     line("")?;
     line(&format!(
         "{} threads; all sums checked against the known numbers of states",
