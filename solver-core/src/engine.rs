@@ -3,7 +3,7 @@
 
 pub use crate::job::output_fits;
 pub use crate::terms::{
-    Certificate, Digest, EngineError, Expanded, KernelChoice, Level, Seen, ShardId,
+    Certificate, Digest, EngineError, Expanded, KernelChoice, Level, OnDevice, Seen, ShardId,
 };
 
 use crate::bfs::frontier::{Frontier, ShardGeometry};

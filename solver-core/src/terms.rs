@@ -105,6 +105,13 @@ impl Seen {
     }
 }
 
+/// What it took that a device (a graphics processor) and not the processor computed a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OnDevice {
+    /// Bytes of inputs that were not on the device yet and were brought there; 0 where all were.
+    pub uploaded_bytes: u64,
+}
+
 /// Result of expanding one level of one shard.
 #[derive(Debug)]
 pub struct Expanded {
@@ -113,6 +120,8 @@ pub struct Expanded {
     pub visited: Option<Frontier>,
     pub digest: Digest,
     pub certificate: Certificate,
+    /// `None`: the processor computed it.
+    pub on_device: Option<OnDevice>,
 }
 
 /// Why there is no index.

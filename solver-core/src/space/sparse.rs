@@ -395,6 +395,7 @@ impl Space for Sparse {
             visited,
             digest,
             certificate,
+            on_device: None,
         })
     }
 

@@ -43,6 +43,7 @@ impl LevelOutput {
             visited: self.visited,
             digest: self.digest,
             certificate,
+            on_device: None,
         }
     }
 }
