@@ -173,6 +173,7 @@ fn messages() -> Vec<Vec<u8>> {
         memory_bytes: 3,
         pid: 4,
         kernel: "k".into(),
+        devices: vec!["llvmpipe".into()],
         held: vec![Held {
             name,
             digest: Digest(9),

@@ -2,7 +2,9 @@
 
 use super::toy::{Set, Toy, digest};
 use antipode_coordinator_core::artifact::Artifact;
-use antipode_coordinator_core::{ConnectionId, Failure, Held, Input, Order, Registration, Report};
+use antipode_coordinator_core::{
+    ConnectionId, Failure, Held, Input, Order, Registration, Report, Usage,
+};
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_solver_core::engine::Certificate;
 use antipode_solver_core::job::{Task, TaskOutput};
@@ -98,6 +100,7 @@ impl SimWorker {
             threads: self.threads,
             memory_bytes: 0,
             kernel: "portable".into(),
+            devices: Vec::new(),
             local: false,
             held: held.collect(),
             running: self
@@ -306,8 +309,11 @@ pub fn compute(
         task,
         attempt,
         output,
-        engine_nanos: 1,
-        fetched_bytes: 1,
+        usage: Usage {
+            engine_nanos: 1,
+            fetched_bytes: 1,
+            on_device: None,
+        },
     };
     workers[at].outbox.push_back(done);
 }

@@ -306,6 +306,7 @@ impl Sim {
             memory_bytes: 1 << 20,
             pid: machine.life as u32,
             kernel: "portable".into(),
+            devices: machine.devices.clone(),
             held: process.shelf.held(),
             running,
             ended: machine.ended.clone(),
