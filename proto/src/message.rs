@@ -102,7 +102,7 @@ pub enum FromWorker {
         /// Tasks that it is still computing or holds leased.
         running: Vec<(JobId, Task, Attempt)>,
         /// Said at the first registration of a start only.
-        ended: Option<Ended>,
+        ended: Option<Box<Ended>>,
     },
     Heartbeat {
         /// Memory of the process now, and its peak, in bytes.

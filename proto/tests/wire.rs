@@ -129,11 +129,11 @@ fn from_worker() -> Vec<FromWorker> {
                 durable: true,
             }],
             running: vec![(job, task.clone(), attempt)],
-            ended: Some(Ended {
+            ended: Some(Box::new(Ended {
                 cause: Cause::Signal(9),
                 at: 7,
                 running: vec![(job, task.clone())],
-            }),
+            })),
         },
         FromWorker::Heartbeat {
             memory_bytes: 1,

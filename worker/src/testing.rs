@@ -262,7 +262,7 @@ impl Player {
                 address,
                 held,
                 running,
-                ended,
+                ended: ended.map(|ended| *ended),
                 devices,
             },
             other => panic!("{other:?} instead of a registration"),

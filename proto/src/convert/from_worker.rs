@@ -44,7 +44,7 @@ impl From<FromWorker> for wire::FromWorker {
                 devices,
                 held: held.into_iter().map(Into::into).collect(),
                 running: running.into_iter().map(running_task).collect(),
-                ended_record: ended.map(|ended| codec::encode(kind::ENDED, &ended)),
+                ended_record: ended.map(|ended| codec::encode(kind::ENDED, &*ended)),
             }),
             FromWorker::Heartbeat {
                 memory_bytes,
@@ -141,7 +141,8 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 ended: m
                     .ended_record
                     .map(|bytes| record("Register.ended_record", kind::ENDED, &bytes))
-                    .transpose()?,
+                    .transpose()?
+                    .map(Box::new),
             },
             Message::Heartbeat(m) => FromWorker::Heartbeat {
                 memory_bytes: m.memory_bytes,

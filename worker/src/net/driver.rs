@@ -427,7 +427,7 @@ impl Driver {
             devices: devices.clone(),
             held: artifacts.held(),
             running,
-            ended: journal.unsaid().cloned(),
+            ended: journal.unsaid().cloned().map(Box::new),
         });
     }
 

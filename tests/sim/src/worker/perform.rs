@@ -309,7 +309,7 @@ impl Sim {
             devices: machine.devices.clone(),
             held: process.shelf.held(),
             running,
-            ended: machine.ended.clone(),
+            ended: machine.ended.clone().map(Box::new),
         };
         self.say_up(w, message);
     }
