@@ -59,7 +59,7 @@ fn pack(data: &Path, name: &str) {
 #[test]
 fn a_finished_run_of_this_format_is_read_asked_and_verified() {
     let user = User::new();
-    unpack(&user, "format-3-kept");
+    unpack(&user, "format-4-kept");
     let report = user.json("show last --data data --json");
     assert_eq!(report["states"], "720");
     assert_eq!(report["complete"], true);
@@ -75,7 +75,7 @@ fn a_finished_run_of_this_format_is_read_asked_and_verified() {
 #[test]
 fn an_unfinished_run_of_this_format_goes_on() {
     let user = User::new();
-    unpack(&user, "format-3-paused");
+    unpack(&user, "format-4-paused");
     let outlook = user.json("resume last --dry-run --data data --json");
     let levels = outlook["levels"].as_array().expect("levels").clone();
     assert!(
@@ -96,6 +96,7 @@ fn an_unfinished_run_of_this_format_goes_on() {
 fn runs_of_older_formats_are_refused_by_a_sentence_and_left_alone() {
     is_refused_and_left_alone("format-1-paused", "format 1");
     is_refused_and_left_alone("format-2-paused", "format 2");
+    is_refused_and_left_alone("format-3-paused", "format 3");
 }
 
 fn is_refused_and_left_alone(name: &str, format: &str) {
@@ -122,7 +123,7 @@ fn is_refused_and_left_alone(name: &str, format: &str) {
 fn write_the_fixtures() {
     let user = User::new();
     user.json(&format!("run {KEPT} --data kept --json"));
-    pack(&user.path("kept"), "format-3-kept");
+    pack(&user.path("kept"), "format-4-kept");
     let line = format!("run {PAUSED} --checkpoint-every 50ms --data paused --json");
     let mut command = user.command(line.split_whitespace());
     command.env("ANTIPODE_TEST_DELAY", "shard=0,ms=50");
@@ -130,5 +131,5 @@ fn write_the_fixtures() {
     run.wait_for_level(6);
     run.signal("INT");
     assert_eq!(run.finish().code, Some(130));
-    pack(&user.path("paused"), "format-3-paused");
+    pack(&user.path("paused"), "format-4-paused");
 }

@@ -6,7 +6,7 @@ use antipode_coordinator::{Config as DriverConfig, Coordinator as Driver, store_
 use antipode_coordinator_core::record::{ExpandResult, JobRecord, Phase, Record, Stored};
 use antipode_coordinator_core::{
     Config, ConnectionId, Coordinator, Effect, Event, Now, Order, Registration, Report, RequestId,
-    Submission,
+    Submission, Usage,
 };
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_proto::client::Client;
@@ -84,6 +84,7 @@ fn registration(name: &str) -> Box<Registration> {
         threads: 2,
         memory_bytes: 1 << 34,
         kernel: "portable".into(),
+        devices: Vec::new(),
         local: false,
         held: Vec::new(),
         running: Vec::new(),
@@ -153,8 +154,10 @@ fn cpu_per_task(shards: u32) -> (u64, f64) {
             task,
             attempt,
             output,
-            engine_nanos: 1,
-            fetched_bytes: 0,
+            usage: Usage {
+                engine_nanos: 1,
+                ..Usage::default()
+            },
         };
         take(
             core.step(now, Event::Report { connection, report }),
@@ -194,6 +197,7 @@ fn fill(data: &std::path::Path, results: u32) -> u64 {
                     successors: 100,
                 },
                 fetched_bytes: 1 << 20,
+                on_device: None,
                 by: Some(WorkerId(1)),
             };
             records.push(Record::Result {

@@ -67,6 +67,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             memory_bytes,
             pid: _,
             kernel,
+            devices,
             held,
             running,
             ended,
@@ -81,6 +82,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
                 threads,
                 memory_bytes,
                 kernel,
+                devices,
                 local,
                 held: held.into_iter().map(self::held).collect(),
                 running,
@@ -113,19 +115,18 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             task,
             attempt,
             output,
-            engine_time,
-            fetched_bytes,
-        } => {
-            let engine_nanos = u64::try_from(engine_time.as_nanos()).unwrap_or(u64::MAX);
-            core::Report::Done {
-                job,
-                task,
-                attempt,
-                output,
-                engine_nanos,
-                fetched_bytes,
-            }
-        }
+            usage,
+        } => core::Report::Done {
+            job,
+            task,
+            attempt,
+            output,
+            usage: core::Usage {
+                engine_nanos: u64::try_from(usage.engine_time.as_nanos()).unwrap_or(u64::MAX),
+                fetched_bytes: usage.fetched_bytes,
+                on_device: usage.on_device,
+            },
+        },
         FromWorker::Failed {
             job,
             task,
@@ -166,6 +167,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             artifacts: artifacts(names),
             reason,
         },
+        FromWorker::Note { text } => core::Report::Note { text },
         FromWorker::Draining { reason } => core::Report::Draining { reason },
         FromWorker::Leaving { reason } => core::Report::Leaving { reason },
     };

@@ -113,6 +113,7 @@ fn registration(worker: Announced) -> core::Registration {
         threads: 0,
         memory_bytes: 0,
         kernel: String::new(),
+        devices: Vec::new(),
         local: true,
         held: worker.held.into_iter().map(bridge::held).collect(),
         running: Vec::new(),

@@ -52,6 +52,8 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
         .map(|w| w.kernel.as_str())
         .collect();
     let kernel = kernels.into_iter().collect::<Vec<_>>().join("+");
+    let devices: BTreeSet<&String> = progress.workers.values().flat_map(|w| &w.devices).collect();
+    let devices = devices.into_iter().cloned().collect();
     let kind = job.record().definition.space.kind.clone();
     let is_over = progress.phase == Phase::Finished;
     let records = job.items().values().filter(|_| is_over);
@@ -90,7 +92,11 @@ pub fn at_rest(id: JobId, job: &Job) -> JobStatus {
             .filter(|w| w.peak_memory_bytes > 0)
             .map(|w| (w.name.clone(), w.peak_memory_bytes))
             .collect(),
-        engine: (!kernel.is_empty()).then_some(EngineName { kind, kernel }),
+        engine: (!kernel.is_empty()).then_some(EngineName {
+            kind,
+            kernel,
+            devices,
+        }),
         stored: Vec::new(),
     }
 }
@@ -105,6 +111,8 @@ fn levels(job: &Job) -> Vec<LevelStatus> {
             digest: record.digest,
             certificate: record.certificate,
             fetched_bytes: record.fetched_bytes,
+            uploaded_bytes: record.uploaded_bytes,
+            device_tasks: record.device_tasks,
         })
         .collect()
 }
@@ -154,6 +162,7 @@ pub fn workers(state: &Coordinator) -> Vec<WorkerStatus> {
             last_seen: w.last_seen(),
             condition: w.condition(),
             disk_free_bytes: w.disk().free_bytes,
+            devices: w.devices().to_vec(),
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of the record format. Another one is refused, never guessed at.
-pub const FORMAT: u16 = 3;
+pub const FORMAT: u16 = 4;
 
 /// No record may be longer, in bytes; nor may decoding one claim more.
 pub const MAX_RECORD_BYTES: usize = 1 << 32;

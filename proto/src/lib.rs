@@ -16,7 +16,7 @@ pub use antipode_ids as ids;
 
 /// Version of the conversation between coordinator and worker, and of client calls.
 /// A difference ends the start of the newcomer; both versions are named.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// No message may be larger, in bytes; what can be (definitions, artifacts) travels in parts.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

@@ -2,7 +2,7 @@
 //! channels; between processes they are converted to the wire form and back.
 
 use antipode_ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
-use antipode_solver_core::engine::{Digest, Level, ShardId};
+use antipode_solver_core::engine::{Digest, Level, OnDevice, ShardId};
 pub use antipode_solver_core::job::ArtifactKind;
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,17 @@ pub struct DiskUse {
     pub jobs: Vec<(JobId, u64)>,
 }
 
+/// What a finished task took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Time in the engine.
+    pub engine_time: Duration,
+    /// Bytes fetched from other workers for it.
+    pub fetched_bytes: u64,
+    /// `None`: the processor computed it.
+    pub on_device: Option<OnDevice>,
+}
+
 /// From a worker to the coordinator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FromWorker {
@@ -84,12 +95,14 @@ pub enum FromWorker {
         pid: u32,
         /// The leaf kernel it uses: `portable`, `avx2` or `avx512`.
         kernel: String,
+        /// Names of the devices (graphics processors) that it computes on; empty: none.
+        devices: Vec<String>,
         /// What it holds of any job, so that nothing is recomputed.
         held: Vec<Held>,
         /// Tasks that it is still computing or holds leased.
         running: Vec<(JobId, Task, Attempt)>,
         /// Said at the first registration of a start only.
-        ended: Option<Ended>,
+        ended: Option<Box<Ended>>,
     },
     Heartbeat {
         /// Memory of the process now, and its peak, in bytes.
@@ -103,9 +116,7 @@ pub enum FromWorker {
         task: Task,
         attempt: Attempt,
         output: TaskOutput,
-        /// Time in the engine and bytes fetched from other workers for it.
-        engine_time: Duration,
-        fetched_bytes: u64,
+        usage: Usage,
     },
     /// A leased task did not work.
     Failed {
@@ -129,6 +140,8 @@ pub enum FromWorker {
         names: Vec<ArtifactName>,
         reason: String,
     },
+    /// Something that users who ask about this worker may want to know: a device that it gave up, say.
+    Note { text: String },
     /// The worker is to end: no new leases, please; what only it holds is to be brought elsewhere or to
     /// disk. Answered by `Shutdown`.
     Draining { reason: String },

@@ -61,6 +61,10 @@ pub struct LevelStatus {
     pub certificate: Certificate,
     /// Bytes that workers fetched from each other for it.
     pub fetched_bytes: u64,
+    /// Bytes that were brought to devices for it.
+    pub uploaded_bytes: u64,
+    /// How many of its tasks devices computed.
+    pub device_tasks: u64,
 }
 
 /// An example of a farthest state.
@@ -113,11 +117,13 @@ pub struct Resumed {
     pub tasks_redone: u64,
 }
 
-/// Block kind and kernel, as workers report them.
+/// Block kind, kernel and devices, as workers report them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineName {
     pub kind: String,
     pub kernel: String,
+    /// The devices of the workers that computed at least one task of the job on a device; sorted, each once.
+    pub devices: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +141,8 @@ pub struct WorkerStatus {
     /// What keeps it from getting tasks, in words: `disk full`, `draining`, ...; empty: nothing does.
     pub condition: String,
     pub disk_free_bytes: Option<u64>,
+    /// Names of the devices that it computes on.
+    pub devices: Vec<String>,
 }
 
 /// What going on with a job would keep and what it would compute again, if it were resumed now.

@@ -173,6 +173,7 @@ fn messages() -> Vec<Vec<u8>> {
         memory_bytes: 3,
         pid: 4,
         kernel: "k".into(),
+        devices: vec!["llvmpipe".into()],
         held: vec![Held {
             name,
             digest: Digest(9),
@@ -180,11 +181,11 @@ fn messages() -> Vec<Vec<u8>> {
             durable: true,
         }],
         running: vec![(JobId(1), task(), attempt)],
-        ended: Some(Ended {
+        ended: Some(Box::new(Ended {
             cause: Cause::OutOfMemory,
             at: 1,
             running: vec![(JobId(1), task())],
-        }),
+        })),
     };
     let heartbeat = FromWorker::Heartbeat {
         memory_bytes: 1,

@@ -10,11 +10,14 @@ use antipode_proto::data::{
 use antipode_proto::ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
 use antipode_proto::message::{
     ArtifactKind, ArtifactName, DiskUse, Ended, Failure, FromWorker, Held, Holder, Input, ToWorker,
+    Usage,
 };
-use antipode_proto::status::{Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed};
+use antipode_proto::status::{
+    Antipode, EngineName, JobState, JobStatus, LevelStatus, Resumed, WorkerStatus,
+};
 use antipode_proto::{codec, wire};
 use antipode_solver_core::Perm;
-use antipode_solver_core::engine::{Certificate, Digest, ShardId};
+use antipode_solver_core::engine::{Certificate, Digest, OnDevice, ShardId};
 use antipode_solver_core::job::{BfsSpec, JobDefinition, JobSpec, Keep, Task, TaskOutput};
 use antipode_solver_core::puzzle::{Generator, Metric, Puzzle};
 use antipode_solver_core::space::{LayoutOptions, SpaceDef};
@@ -118,6 +121,7 @@ fn from_worker() -> Vec<FromWorker> {
             memory_bytes: 3,
             pid: 4,
             kernel: "avx2".into(),
+            devices: vec!["llvmpipe".into(), "NVIDIA H200".into()],
             held: vec![Held {
                 name: name(1),
                 digest: Digest(u128::MAX - 1),
@@ -125,11 +129,11 @@ fn from_worker() -> Vec<FromWorker> {
                 durable: true,
             }],
             running: vec![(job, task.clone(), attempt)],
-            ended: Some(Ended {
+            ended: Some(Box::new(Ended {
                 cause: Cause::Signal(9),
                 at: 7,
                 running: vec![(job, task.clone())],
-            }),
+            })),
         },
         FromWorker::Heartbeat {
             memory_bytes: 1,
@@ -149,8 +153,21 @@ fn from_worker() -> Vec<FromWorker> {
                 digest: Digest(7),
                 certificate,
             },
-            engine_time: Duration::from_nanos(1),
-            fetched_bytes: 9,
+            usage: Usage {
+                engine_time: Duration::from_nanos(1),
+                fetched_bytes: 9,
+                on_device: Some(OnDevice { uploaded_bytes: 0 }),
+            },
+        },
+        FromWorker::Done {
+            job,
+            task: task.clone(),
+            attempt,
+            output: TaskOutput::Copied,
+            usage: Usage::default(),
+        },
+        FromWorker::Note {
+            text: "device llvmpipe is not used any more".into(),
         },
         FromWorker::Durable {
             names: vec![name(1), name(2)],
@@ -353,6 +370,28 @@ fn a_submission_comes_back_and_a_puzzle_is_checked_again() {
 }
 
 #[test]
+fn a_list_of_workers_comes_back() {
+    let worker = |number: u64, devices: &[&str]| WorkerStatus {
+        worker: WorkerId(number),
+        name: "host".into(),
+        version: "0.1.0".into(),
+        address: Some("127.0.0.1:1".into()),
+        threads: 2,
+        memory_bytes: 3,
+        connected: true,
+        running: vec!["1/2/3".into()],
+        tasks_done: 4,
+        last_seen: 5,
+        condition: "disk full".into(),
+        disk_free_bytes: Some(6),
+        devices: devices.iter().map(ToString::to_string).collect(),
+    };
+    let workers = vec![worker(1, &[]), worker(2, &["NVIDIA H200", "llvmpipe"])];
+    let sent = wire::WorkerList::from(workers.clone());
+    assert_eq!(Vec::<WorkerStatus>::from(sent), workers);
+}
+
+#[test]
 fn a_status_comes_back_and_its_definition_travels_once() {
     let mut status = JobStatus {
         job: JobId(1),
@@ -371,6 +410,8 @@ fn a_status_comes_back_and_its_definition_travels_once() {
                 successors: 2,
             },
             fetched_bytes: 3,
+            uploaded_bytes: 4,
+            device_tasks: 5,
         }],
         partial: 4,
         exhausted: false,
@@ -401,6 +442,7 @@ fn a_status_comes_back_and_its_definition_travels_once() {
         engine: Some(EngineName {
             kind: "chain".into(),
             kernel: "avx2".into(),
+            devices: vec!["llvmpipe".into()],
         }),
         stored: vec![("host".into(), 11)],
     };

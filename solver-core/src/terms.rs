@@ -105,6 +105,13 @@ impl Seen {
     }
 }
 
+/// What it took that a device (a graphics processor) and not the processor computed a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OnDevice {
+    /// Bytes of inputs that were not on the device yet and were brought there; 0 where all were.
+    pub uploaded_bytes: u64,
+}
+
 /// Result of expanding one level of one shard.
 #[derive(Debug)]
 pub struct Expanded {
@@ -113,15 +120,8 @@ pub struct Expanded {
     pub visited: Option<Frontier>,
     pub digest: Digest,
     pub certificate: Certificate,
-    /// What a device did of it; `None`: the processor computed it.
+    /// `None`: the processor computed it.
     pub on_device: Option<OnDevice>,
-}
-
-/// A task that a device computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct OnDevice {
-    /// Bytes that were sent to the device for it; 0 where all that it needed was there.
-    pub uploaded_bytes: u64,
 }
 
 /// Why there is no index.

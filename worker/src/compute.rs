@@ -1,6 +1,7 @@
 //! What the worker needs of an engine: the seam between the machinery of this crate and the
 //! mathematics, so that the machinery can be tested with a toy graph.
 
+use crate::net::Announcer;
 use antipode_solver_core::batch::Batch;
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::distance::{Numbering, PackedDistances};
@@ -115,9 +116,10 @@ impl Compute for Items {
     }
 }
 
-/// Makes the engine of a job; called once per job, off the async threads, within the pool.
+/// Makes the engine of a job; called once per job, off the async threads, within the pool. The engine may keep the
+/// announcer.
 pub type Loader =
-    Arc<dyn Fn(&JobDefinition) -> Result<Arc<dyn Compute>, EngineError> + Send + Sync>;
+    Arc<dyn Fn(&JobDefinition, &Announcer) -> Result<Arc<dyn Compute>, EngineError> + Send + Sync>;
 
 impl Compute for Engine {
     fn shards(&self) -> u32 {

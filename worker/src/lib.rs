@@ -41,7 +41,7 @@ pub use config::{Config, DEFAULT_GRACE, DEFAULT_PATIENCE, Source};
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};
-pub use net::run;
+pub use net::{Announcer, run};
 pub use stored::Stored;
 
 /// Deletes what a worker that has ended left of a job under its data directory.

@@ -251,6 +251,7 @@ mod tests {
                     frontier: frontier.clone(),
                     visited: directed.then(|| frontier.clone()),
                     certificate: Default::default(),
+                    on_device: None,
                 };
                 let honest = sabotage.at_the_end(&*engine, 1, shard, expanded());
                 assert_eq!(honest.frontier, frontier);

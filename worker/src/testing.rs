@@ -94,7 +94,7 @@ pub fn engine(definition: &JobDefinition) -> Arc<Engine> {
 }
 
 pub fn loader() -> Loader {
-    Arc::new(|definition| {
+    Arc::new(|definition, _| {
         let engine = Engine::load(
             definition.spec.puzzle().expect("a graph"),
             &definition.space,
@@ -171,6 +171,7 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         advertise: None,
         insecure: false,
         kernel: KernelChoice::Auto,
+        devices: Vec::new(),
         patience: Some(LONG),
         grace: LONG,
         disk_reserve: Some(0),
@@ -229,6 +230,7 @@ pub struct Registration {
     pub held: Vec<Held>,
     pub running: Vec<(JobId, Task, Attempt)>,
     pub ended: Option<Ended>,
+    pub devices: Vec<String>,
 }
 
 /// One worker as the script sees it.
@@ -253,13 +255,15 @@ impl Player {
                 held,
                 running,
                 ended,
+                devices,
                 ..
             }) => Registration {
                 worker,
                 address,
                 held,
                 running,
-                ended,
+                ended: ended.map(|ended| *ended),
+                devices,
             },
             other => panic!("{other:?} instead of a registration"),
         };
@@ -307,9 +311,9 @@ impl Player {
             FromWorker::Done {
                 task,
                 output,
-                fetched_bytes,
+                usage,
                 ..
-            } => (task, output, fetched_bytes),
+            } => (task, output, usage.fetched_bytes),
             other => panic!("{other:?} instead of a result"),
         }
     }

@@ -316,6 +316,7 @@ async fn run(
             advertise: None,
             insecure: false,
             kernel: work.kernel,
+            devices: Vec::new(),
             patience: None,
             grace: antipode_worker::DEFAULT_GRACE,
             disk_reserve: None,

@@ -81,6 +81,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         advertise: args.advertise.clone(),
         insecure: args.coordinator.insecure,
         kernel,
+        devices: Vec::new(),
         patience: (!args.supervised.is_again()).then_some(antipode_worker::DEFAULT_PATIENCE),
         grace: args.grace,
         disk_reserve: args.disk_reserve,

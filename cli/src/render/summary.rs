@@ -4,7 +4,7 @@ use super::facts::{self, fact};
 use super::{grouped, line, short, span};
 use crate::exit::Failure;
 use crate::memory;
-use crate::report::BfsReport;
+use crate::report::{BfsReport, EngineReport};
 
 /// Prints the summary of a job that is finished, or of one that is not yet.
 pub fn print(report: &BfsReport) -> Result<(), Failure> {
@@ -13,6 +13,16 @@ pub fn print(report: &BfsReport) -> Result<(), Failure> {
         fact(label, &text)?;
     }
     Ok(())
+}
+
+/// Block kind, kernel, devices and layout.
+fn engine(engine: &EngineReport) -> String {
+    let kernel = engine.kernel.as_deref().unwrap_or("not started");
+    let devices = match engine.devices.as_slice() {
+        [] => String::new(),
+        devices => format!(" + Vulkan ({})", devices.join(", ")),
+    };
+    format!("{}, {kernel}{devices}; {}", engine.kind, engine.layout)
 }
 
 fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
@@ -69,11 +79,7 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
             ),
         );
     }
-    let kernel = report.engine.kernel.as_deref().unwrap_or("not started");
-    say(
-        "engine",
-        format!("{}, {kernel}; {}", report.engine.kind, report.engine.layout),
-    );
+    say("engine", engine(&report.engine));
     if let Some(resumed) = report.resumed {
         say(
             "resumed",
@@ -124,4 +130,27 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
         say("warning", warning.clone());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_names_its_devices() {
+        let with = |devices: &[&str], kernel: Option<&str>| EngineReport {
+            kind: "chain".into(),
+            kernel: kernel.map(Into::into),
+            devices: devices.iter().map(ToString::to_string).collect(),
+            layout: "12 shards".into(),
+            shards: 12,
+        };
+        let avx512 = Some("avx512");
+        assert_eq!(engine(&with(&[], avx512)), "chain, avx512; 12 shards");
+        assert_eq!(engine(&with(&[], None)), "chain, not started; 12 shards");
+        assert_eq!(
+            engine(&with(&["NVIDIA H200", "llvmpipe"], avx512)),
+            "chain, avx512 + Vulkan (NVIDIA H200, llvmpipe); 12 shards"
+        );
+    }
 }

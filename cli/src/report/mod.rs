@@ -8,7 +8,7 @@ pub mod landmarks;
 pub mod scrambles;
 
 use crate::exit::Failure;
-use antipode_proto::status::{JobState, JobStatus, Resumed};
+use antipode_proto::status::{JobState, JobStatus, LevelStatus, Resumed};
 use antipode_solver_core::job::{BfsSpec, Keep};
 use antipode_solver_core::puzzle::Puzzle;
 use serde::Serialize;
@@ -53,6 +53,9 @@ pub struct BfsReport {
     pub resumed: Option<ResumedReport>,
     pub level_digests: Vec<String>,
     pub fetched_bytes: Vec<u64>,
+    /// Bytes that were brought to devices, and tasks that these computed, by level.
+    pub uploaded_bytes: Vec<u64>,
+    pub device_tasks: Vec<u64>,
     pub seconds: f64,
     pub engine_seconds: f64,
     pub states_per_second: f64,
@@ -94,6 +97,8 @@ pub struct EngineReport {
     pub kind: String,
     /// `None` before the first task is finished.
     pub kernel: Option<String>,
+    /// Devices of workers that computed on them, through Vulkan.
+    pub devices: Vec<String>,
     pub layout: String,
     pub shards: u32,
 }
@@ -276,6 +281,11 @@ impl BfsReport {
             engine: EngineReport {
                 kind: space.kind.clone(),
                 kernel: status.engine.as_ref().map(|engine| engine.kernel.clone()),
+                devices: status
+                    .engine
+                    .as_ref()
+                    .map(|engine| engine.devices.clone())
+                    .unwrap_or_default(),
                 layout: space.layout.clone(),
                 shards: space.shards,
             },
@@ -287,11 +297,9 @@ impl BfsReport {
                 .iter()
                 .map(|level| level.digest.to_string())
                 .collect(),
-            fetched_bytes: status
-                .levels
-                .iter()
-                .map(|level| level.fetched_bytes)
-                .collect(),
+            fetched_bytes: by_level(status, |level| level.fetched_bytes),
+            uploaded_bytes: by_level(status, |level| level.uploaded_bytes),
+            device_tasks: by_level(status, |level| level.device_tasks),
             seconds,
             engine_seconds: status.engine_time.as_secs_f64(),
             states_per_second: if rate_seconds > 0.0 {
@@ -311,6 +319,10 @@ impl BfsReport {
             fingerprint: definition.fingerprint.clone(),
         })
     }
+}
+
+fn by_level(status: &JobStatus, value: impl Fn(&LevelStatus) -> u64) -> Vec<u64> {
+    status.levels.iter().map(value).collect()
 }
 
 /// The states counted in the time that is reported: a command that has gone on from a stored level
@@ -408,3 +420,6 @@ fn peak_memory(status: &JobStatus, asked: &Asked) -> PeakMemory {
         processes,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::artifact::Artifact;
 use antipode_ids::{Attempt, Cause, Incarnation, JobId, WorkerId};
-use antipode_solver_core::engine::Digest;
+use antipode_solver_core::engine::{Digest, OnDevice};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use std::sync::Arc;
 
@@ -100,6 +100,8 @@ pub struct Registration {
     pub threads: u32,
     pub memory_bytes: u64,
     pub kernel: String,
+    /// Names of the devices that it computes on.
+    pub devices: Vec<String>,
     /// It lives in the coordinator's own process, so its silence means nothing.
     pub local: bool,
     pub held: Vec<Held>,
@@ -138,6 +140,15 @@ pub struct Held {
     pub durable: bool,
 }
 
+/// What a finished task took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub engine_nanos: u64,
+    pub fetched_bytes: u64,
+    /// `None`: the processor computed it.
+    pub on_device: Option<OnDevice>,
+}
+
 /// What a registered worker says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
@@ -151,8 +162,7 @@ pub enum Report {
         task: Task,
         attempt: Attempt,
         output: TaskOutput,
-        engine_nanos: u64,
-        fetched_bytes: u64,
+        usage: Usage,
     },
     Failed {
         job: JobId,
@@ -171,6 +181,10 @@ pub enum Report {
     Retract {
         artifacts: Vec<(JobId, Artifact)>,
         reason: String,
+    },
+    /// For users who ask about it.
+    Note {
+        text: String,
     },
     /// It is to end as soon as nothing depends on it.
     Draining {

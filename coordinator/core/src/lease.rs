@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// At most so many leases wait at one worker.
 const LEASES_PER_WORKER: usize = 256;
-/// Items take unlike times and may run anywhere: a worker gets few ahead.
-const ITEMS_PER_WORKER: usize = 3;
+/// Items take unlike times and may run anywhere: a worker gets few beyond those that it computes.
+const ITEMS_AHEAD: usize = 2;
 
 /// Why a ready task is given to nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -311,6 +311,12 @@ impl Room<'_> {
         }
     }
 
+    /// How many tasks it computes side by side: one on each of its devices.
+    fn lanes(&self, worker: WorkerId) -> usize {
+        let devices = self.workers.get(&worker).map_or(0, |w| w.devices.len());
+        devices.max(1)
+    }
+
     fn has_room(&self, worker: WorkerId, solo: bool) -> bool {
         let most = if solo { 1 } else { LEASES_PER_WORKER };
         self.load.get(&worker).is_some_and(|&n| n < most) && !self.solo.contains(&worker)
@@ -332,9 +338,10 @@ fn choose(job: &Job, key: TaskKey, room: &Room) -> Result<WorkerId, Obstacle> {
     }
     let owner = match key {
         TaskKey::Expand { .. } if job.bfs.graph().is_batch() => {
-            let free = all().filter(|&w| !avoided(w) && !claims(w));
-            let idlest = free.min_by_key(|w| (room.load[w], *w));
-            if idlest.is_some_and(|w| room.load[&w] >= ITEMS_PER_WORKER) {
+            let free = || all().filter(|&w| !avoided(w) && !claims(w));
+            let idle = free().filter(|&w| room.load[&w] < room.lanes(w) + ITEMS_AHEAD);
+            let idlest = idle.min_by_key(|w| (room.load[w], *w));
+            if idlest.is_none() && free().next().is_some() {
                 return Err(Obstacle::Later);
             }
             idlest.or_else(|| all().next())

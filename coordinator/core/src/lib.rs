@@ -33,6 +33,6 @@ pub mod trouble;
 pub use effect::{Change, Effect, Input, Order, Reply};
 pub use event::{
     ConnectionId, DiskUse, Ended, Event, Failure, Held, Now, Registration, Report, RequestId,
-    Submission,
+    Submission, Usage,
 };
 pub use state::{Config, Coordinator};

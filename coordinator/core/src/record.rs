@@ -5,7 +5,7 @@ use crate::incident::History;
 use crate::plan::bfs::TaskKey;
 use crate::trouble::Crashes;
 use antipode_ids::{Incarnation, JobId, WorkerId};
-use antipode_solver_core::engine::{Certificate, Digest, Level};
+use antipode_solver_core::engine::{Certificate, Digest, Level, OnDevice};
 use antipode_solver_core::job::JobDefinition;
 use antipode_solver_core::puzzle::State;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,9 @@ pub struct LevelRecord {
     pub digest: Digest,
     pub certificate: Certificate,
     pub fetched_bytes: u64,
+    /// Bytes that were brought to devices, and how many tasks these computed.
+    pub uploaded_bytes: u64,
+    pub device_tasks: u64,
 }
 
 /// A worker as a job remembers it.
@@ -138,6 +141,8 @@ pub struct Participant {
     pub name: String,
     pub threads: u32,
     pub kernel: String,
+    /// The devices that it had when it finished tasks of the job on a device.
+    pub devices: BTreeSet<String>,
     pub peak_memory_bytes: u64,
 }
 
@@ -198,6 +203,8 @@ pub struct ExpandResult {
     pub digest: Digest,
     pub certificate: Certificate,
     pub fetched_bytes: u64,
+    /// `None`: no device computed it.
+    pub on_device: Option<OnDevice>,
     /// `None`: no task was needed, all source frontiers are empty.
     pub by: Option<WorkerId>,
 }

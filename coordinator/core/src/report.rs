@@ -3,7 +3,7 @@
 use crate::artifact::Artifact;
 use crate::dispute::{Claim, Dispute};
 use crate::effect::{Change, Effect, Order};
-use crate::event::{ConnectionId, DiskUse, Failure, Now, Report};
+use crate::event::{ConnectionId, DiskUse, Failure, Now, Report, Usage};
 use crate::mutants::{self, Mutant};
 use crate::plan::bfs::{Lease, TaskKey};
 use crate::record::{ExpandResult, Phase, Record};
@@ -26,13 +26,6 @@ struct About<'a> {
     job: JobId,
     task: &'a Task,
     attempt: Attempt,
-}
-
-/// What a finished task cost.
-#[derive(Debug, Clone, Copy)]
-struct Usage {
-    engine_nanos: u64,
-    fetched_bytes: u64,
 }
 
 impl Coordinator {
@@ -65,13 +58,8 @@ impl Coordinator {
                 task,
                 attempt,
                 output,
-                engine_nanos,
-                fetched_bytes,
+                usage,
             } => {
-                let usage = Usage {
-                    engine_nanos,
-                    fetched_bytes,
-                };
                 let about = About {
                     from: id,
                     job,
@@ -108,6 +96,7 @@ impl Coordinator {
             Report::Retract { artifacts, reason } => {
                 self.retract(now, id, &artifacts, &reason, out);
             }
+            Report::Note { text } => self.note(now, id, text, out),
             Report::Draining { reason } => self.begin_drain(now, id, reason, out),
             Report::Leaving { reason: _ } => self.leave(now, id, out),
         }
@@ -135,6 +124,19 @@ impl Coordinator {
                 job.progress.history.push(now.unix, what);
             }
         }
+    }
+
+    /// A worker says something that users may want to know when they ask about it.
+    fn note(&mut self, now: Now, id: WorkerId, text: String, out: &mut Vec<Effect>) {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        worker.record.history.push(now.unix, text);
+        out.push(Effect::Persist(Record::Worker {
+            worker: id,
+            record: worker.record.clone(),
+            urgent: false,
+        }));
     }
 
     /// How a worker's disk stands.
@@ -203,12 +205,12 @@ impl Coordinator {
                     certificate,
                 },
             ) => {
-                let fetched_bytes = usage.fetched_bytes;
                 let result = ExpandResult {
                     count,
                     digest,
                     certificate,
-                    fetched_bytes,
+                    fetched_bytes: usage.fetched_bytes,
+                    on_device: usage.on_device,
                     by: Some(about.from),
                 };
                 return self.expanded(now, about, (level, shard), result, usage, out);
@@ -226,6 +228,7 @@ impl Coordinator {
                     digest,
                     certificate: Certificate::default(),
                     fetched_bytes: usage.fetched_bytes,
+                    on_device: usage.on_device,
                     by: Some(about.from),
                 };
                 if job.bfs.graph().is_batch() && job.has_records() == record.is_empty() {
@@ -487,6 +490,9 @@ impl Coordinator {
         participant.name.clone_from(&worker.record.name);
         participant.kernel.clone_from(&worker.kernel);
         participant.threads = worker.threads;
+        if usage.on_device.is_some() {
+            participant.devices.extend(worker.devices.iter().cloned());
+        }
         participant.peak_memory_bytes = participant.peak_memory_bytes.max(worker.peak_memory_bytes);
     }
 

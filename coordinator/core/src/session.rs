@@ -102,6 +102,7 @@ impl Coordinator {
             threads: registration.threads,
             memory_bytes: registration.memory_bytes,
             kernel: registration.kernel,
+            devices: registration.devices,
             local: registration.local,
             connection: Some(connection),
             seen_at_millis: now.millis,
@@ -198,6 +199,7 @@ impl Coordinator {
                     digest: copy.digest,
                     certificate: Certificate::default(),
                     fetched_bytes: 0,
+                    on_device: None,
                     by: Some(id),
                 };
                 job.bfs.accept(artifact.level, artifact.shard, result);

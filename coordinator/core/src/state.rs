@@ -109,6 +109,7 @@ pub struct Worker {
     pub(crate) threads: u32,
     pub(crate) memory_bytes: u64,
     pub(crate) kernel: String,
+    pub(crate) devices: Vec<String>,
     pub(crate) local: bool,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) seen_at_millis: u64,
@@ -333,6 +334,8 @@ impl Job {
             digest: row.digest,
             certificate: row.certificate,
             fetched_bytes: row.fetched_bytes,
+            uploaded_bytes: row.uploaded_bytes,
+            device_tasks: row.device_tasks,
         };
         complete.filter(|row| row.count > 0).map(level).collect()
     }
@@ -424,6 +427,7 @@ impl Worker {
             threads: 0,
             memory_bytes: 0,
             kernel: String::new(),
+            devices: Vec::new(),
             local: false,
             connection: None,
             seen_at_millis: now.millis,
@@ -492,6 +496,11 @@ impl Worker {
 
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Names of the devices that it computes on.
+    pub fn devices(&self) -> &[String] {
+        &self.devices
     }
 
     /// Connected, and heard of within a lease.

@@ -253,6 +253,7 @@ mod tests {
             digest,
             certificate,
             fetched_bytes: 1,
+            on_device: None,
             by: Some(WorkerId(1)),
         };
         Record::Result {

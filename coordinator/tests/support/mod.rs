@@ -9,7 +9,7 @@ use antipode_proto::client::{Client, Submission};
 use antipode_proto::ids::{Attempt, Incarnation, JobId, WorkerId};
 use antipode_proto::link::WorkerLink;
 use antipode_proto::message::{
-    ArtifactKind, ArtifactName, DiskUse, Failure, FromWorker, Held, Input, ToWorker,
+    ArtifactKind, ArtifactName, DiskUse, Failure, FromWorker, Held, Input, ToWorker, Usage,
 };
 use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::Perm;
@@ -185,6 +185,7 @@ impl FakeWorker {
             memory_bytes: 1 << 30,
             pid: std::process::id(),
             kernel: "portable".into(),
+            devices: Vec::new(),
             held: self.held.values().cloned().collect(),
             running: self
                 .running
@@ -341,14 +342,16 @@ impl FakeWorker {
             },
         };
         self.computed += 1;
-        let engine_time = Duration::from_nanos(10);
+        let usage = Usage {
+            engine_time: Duration::from_nanos(10),
+            ..Usage::default()
+        };
         FromWorker::Done {
             job,
             task,
             attempt,
             output,
-            engine_time,
-            fetched_bytes: 0,
+            usage,
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::artifact::{attempt, names, read_names};
 use super::{WireError, all, nanos, record, required};
 use crate::codec::{self, kind};
-use crate::message::{DiskUse, Failure, FromWorker};
+use crate::message::{DiskUse, Failure, FromWorker, Usage};
 use crate::wire::{self, failed, from_worker::Message};
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
+use antipode_solver_core::engine::OnDevice;
 use antipode_solver_core::job::Task;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ impl From<FromWorker> for wire::FromWorker {
                 memory_bytes,
                 pid,
                 kernel,
+                devices,
                 held,
                 running,
                 ended,
@@ -39,9 +41,10 @@ impl From<FromWorker> for wire::FromWorker {
                 memory_bytes,
                 pid,
                 kernel,
+                devices,
                 held: held.into_iter().map(Into::into).collect(),
                 running: running.into_iter().map(running_task).collect(),
-                ended_record: ended.map(|ended| codec::encode(kind::ENDED, &ended)),
+                ended_record: ended.map(|ended| codec::encode(kind::ENDED, &*ended)),
             }),
             FromWorker::Heartbeat {
                 memory_bytes,
@@ -63,15 +66,15 @@ impl From<FromWorker> for wire::FromWorker {
                 task,
                 attempt,
                 output,
-                engine_time,
-                fetched_bytes,
+                usage,
             } => Message::Done(wire::Done {
                 job: job.0,
                 task_record: codec::encode(kind::TASK, &task),
                 attempt: Some(attempt.into()),
                 output_record: codec::encode(kind::TASK_OUTPUT, &output),
-                engine_time_ns: nanos(engine_time),
-                fetched_bytes,
+                engine_time_ns: nanos(usage.engine_time),
+                fetched_bytes: usage.fetched_bytes,
+                uploaded_bytes: usage.on_device.map(|device| device.uploaded_bytes),
             }),
             FromWorker::Failed {
                 job,
@@ -102,6 +105,7 @@ impl From<FromWorker> for wire::FromWorker {
                 names: names(list),
                 reason,
             }),
+            FromWorker::Note { text } => Message::Note(wire::Note { text }),
             FromWorker::Draining { reason } => Message::Draining(wire::Leaving { reason }),
             FromWorker::Leaving { reason } => Message::Leaving(wire::Leaving { reason }),
         };
@@ -127,6 +131,7 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 memory_bytes: m.memory_bytes,
                 pid: m.pid,
                 kernel: m.kernel,
+                devices: m.devices,
                 held: all(m.held)?,
                 running: m
                     .running
@@ -136,7 +141,8 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 ended: m
                     .ended_record
                     .map(|bytes| record("Register.ended_record", kind::ENDED, &bytes))
-                    .transpose()?,
+                    .transpose()?
+                    .map(Box::new),
             },
             Message::Heartbeat(m) => FromWorker::Heartbeat {
                 memory_bytes: m.memory_bytes,
@@ -156,8 +162,13 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 task: record("Done.task_record", kind::TASK, &m.task_record)?,
                 attempt: attempt("Done.attempt", m.attempt)?,
                 output: record("Done.output_record", kind::TASK_OUTPUT, &m.output_record)?,
-                engine_time: Duration::from_nanos(m.engine_time_ns),
-                fetched_bytes: m.fetched_bytes,
+                usage: Usage {
+                    engine_time: Duration::from_nanos(m.engine_time_ns),
+                    fetched_bytes: m.fetched_bytes,
+                    on_device: m
+                        .uploaded_bytes
+                        .map(|uploaded_bytes| OnDevice { uploaded_bytes }),
+                },
             },
             Message::Failed(m) => FromWorker::Failed {
                 job: JobId(m.job),
@@ -177,6 +188,7 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 names: read_names(m.names)?,
                 reason: m.reason,
             },
+            Message::Note(m) => FromWorker::Note { text: m.text },
             Message::Draining(m) => FromWorker::Draining { reason: m.reason },
             Message::Leaving(m) => FromWorker::Leaving { reason: m.reason },
         })

@@ -62,6 +62,7 @@ pub fn without_definition(status: JobStatus) -> wire::JobStatus {
         engine: status.engine.map(|e| wire::EngineName {
             kind: e.kind,
             kernel: e.kernel,
+            devices: e.devices,
         }),
         stored: status
             .stored
@@ -149,6 +150,7 @@ impl StatusReader {
             engine: status.engine.map(|e| EngineName {
                 kind: e.kind,
                 kernel: e.kernel,
+                devices: e.devices,
             }),
             stored: status
                 .stored
@@ -212,6 +214,8 @@ fn write_level(level: LevelStatus) -> wire::LevelStatus {
         certified_predecessors: level.certificate.predecessors,
         certified_successors: level.certificate.successors,
         fetched_bytes: level.fetched_bytes,
+        uploaded_bytes: level.uploaded_bytes,
+        device_tasks: level.device_tasks,
     }
 }
 
@@ -225,6 +229,8 @@ fn read_level(level: wire::LevelStatus) -> Result<LevelStatus, WireError> {
             successors: level.certified_successors,
         },
         fetched_bytes: level.fetched_bytes,
+        uploaded_bytes: level.uploaded_bytes,
+        device_tasks: level.device_tasks,
     })
 }
 
@@ -260,6 +266,7 @@ impl From<Vec<WorkerStatus>> for wire::WorkerList {
                 last_seen: w.last_seen,
                 condition: w.condition,
                 disk_free_bytes: w.disk_free_bytes,
+                devices: w.devices,
             })
             .collect();
         wire::WorkerList { workers }
@@ -283,6 +290,7 @@ impl From<wire::WorkerList> for Vec<WorkerStatus> {
                 last_seen: w.last_seen,
                 condition: w.condition,
                 disk_free_bytes: w.disk_free_bytes,
+                devices: w.devices,
             })
             .collect()
     }

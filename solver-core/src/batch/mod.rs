@@ -10,7 +10,7 @@ mod spec;
 pub use plan::{ItemPlan, KIND, MAX_ITEMS};
 pub use spec::{BatchSpec, DiameterSpec, LandmarksSpec, ScramblesSpec};
 
-use crate::terms::EngineError;
+use crate::terms::{EngineError, OnDevice};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A loaded batch job. Immutable and shareable between threads; every method is a pure function. Parallel loops run
@@ -43,6 +43,8 @@ pub struct ItemOutput {
     pub record: Vec<u8>,
     /// A large result, a part of a data set, which stays at the worker until it is fetched.
     pub rows: Option<Vec<u8>>,
+    /// `None`: the processor computed it.
+    pub on_device: Option<OnDevice>,
 }
 
 /// Whether somebody wants a computation to end before its time.

@@ -247,9 +247,15 @@ impl Sim {
             return self.after(20 * MILLI, Ev::Retract { w });
         }
         let machine = &mut self.workers[w];
-        if let Some(made) = machine.faulty.take() {
+        let found_out = machine.faulty.take();
+        let is_new = found_out.is_some();
+        if let Some(made) = found_out {
             machine.retracted.extend(made);
             self.tally.count("fault: worker retracts");
+        }
+        if is_new {
+            let text = "a device is not used any more".to_string();
+            self.say_to_session(w, life, Event::Note(text));
         }
         let names = self.workers[w].retracted.clone();
         if names.is_empty() {

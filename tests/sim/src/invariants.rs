@@ -132,7 +132,8 @@ impl Watch {
                     Report::Heartbeat { .. }
                     | Report::Durable { .. }
                     | Report::Lost { .. }
-                    | Report::Retract { .. } => {}
+                    | Report::Retract { .. }
+                    | Report::Note { .. } => {}
                 }
             }
             Event::Register { registration, .. } => {

@@ -295,6 +295,12 @@ impl Sim {
         self.workers.push(Machine {
             name: format!("sim{w}"),
             threads: plan.threads,
+            // Every other machine has one.
+            devices: if w % 2 == 1 {
+                vec![format!("device {w}")]
+            } else {
+                Vec::new()
+            },
             clock: plan.clock,
             slowness: plan.slowness,
             budget: plan.budget,

@@ -1,6 +1,6 @@
 //! One level of one shard.
 
-use super::{Work, failure, frontier_name, input};
+use super::{Made, Work, failure, frontier_name, input};
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
 use antipode_ids::JobId;
@@ -51,7 +51,7 @@ pub fn run(
     shard: ShardId,
     artifacts: &Artifacts,
     lost: &mut Vec<ArtifactName>,
-) -> Result<TaskOutput, Failure> {
+) -> Result<Made, Failure> {
     let (job, engine) = (work.job, work.engine.clone());
     let sources: Vec<(ShardId, Arc<Frontier>)> = engine
         .sources(shard)
@@ -95,6 +95,7 @@ pub fn run(
 
     let count = expanded.frontier.count();
     let (digest, certificate) = (expanded.digest, expanded.certificate);
+    let on_device = expanded.on_device;
     if let Some(visited) = expanded.visited {
         let name = ArtifactName {
             job,
@@ -116,9 +117,10 @@ pub fn run(
         digest,
         certificate,
     );
-    Ok(TaskOutput::Expanded {
+    let output = TaskOutput::Expanded {
         count,
         digest,
         certificate,
-    })
+    };
+    Ok(Made { output, on_device })
 }

@@ -1,6 +1,6 @@
 //! One item of a batch job.
 
-use super::{Work, failure, frontier_name};
+use super::{Made, Work, failure, frontier_name};
 use crate::artifacts::{Artifacts, Content};
 use antipode_proto::message::Failure;
 use antipode_solver_core::engine::{Digest, Level, ShardId};
@@ -19,13 +19,13 @@ pub fn digest_of(bytes: &[u8]) -> Digest {
 }
 
 /// Computes the item; its rows become an artifact.
-pub fn run(work: &Work, item: ShardId, artifacts: &Artifacts) -> Result<TaskOutput, Failure> {
+pub fn run(work: &Work, item: ShardId, artifacts: &Artifacts) -> Result<Made, Failure> {
     let batch = work
         .engine
         .batch()
         .ok_or_else(|| Failure::Other("the job has no items".into()))?;
     let made = batch.run(item.0, &work.stop).map_err(failure)?;
-    let count = made.count;
+    let (count, on_device) = (made.count, made.on_device);
     let (digest, record) = match made.rows {
         None => (digest_of(&made.record), made.record),
         Some(rows) => {
@@ -35,9 +35,10 @@ pub fn run(work: &Work, item: ShardId, artifacts: &Artifacts) -> Result<TaskOutp
             (digest, Vec::new())
         }
     };
-    Ok(TaskOutput::Item {
+    let output = TaskOutput::Item {
         count,
         digest,
         record,
-    })
+    };
+    Ok(Made { output, on_device })
 }

@@ -17,7 +17,7 @@ use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::bfs::frontier::Frontier;
-use antipode_solver_core::engine::{EngineError, Level, ShardId};
+use antipode_solver_core::engine::{EngineError, Level, OnDevice, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,8 +40,26 @@ pub struct Work {
 /// What became of it.
 pub struct Finished {
     pub result: Result<TaskOutput, Failure>,
+    /// `None`: no device computed it.
+    pub on_device: Option<OnDevice>,
     /// Artifacts that were used up although the task failed.
     pub lost: Vec<ArtifactName>,
+}
+
+/// A task's answer, and the device's part in it.
+pub struct Made {
+    output: TaskOutput,
+    on_device: Option<OnDevice>,
+}
+
+impl From<TaskOutput> for Made {
+    /// The processor computed it.
+    fn from(output: TaskOutput) -> Made {
+        Made {
+            output,
+            on_device: None,
+        }
+    }
 }
 
 /// The artifacts that `task` needs and that are neither level 0 nor empty, as the lease lists them.
@@ -146,8 +164,11 @@ fn is_seen(engine: &dyn Compute, task: &Task, name: ArtifactName) -> bool {
 pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
     let mut lost = Vec::new();
     if let Err(failure) = work.sabotage.at_the_start(&work.task) {
-        let result = Err(failure);
-        return Finished { result, lost };
+        return Finished {
+            result: Err(failure),
+            on_device: None,
+            lost,
+        };
     }
     let ran = catch_unwind(AssertUnwindSafe(|| match work.task.clone() {
         Task::Expand { level, shard } => expand::run(work, level, shard, artifacts, &mut lost),
@@ -155,24 +176,32 @@ pub fn run(work: Work, artifacts: &Artifacts) -> Finished {
             level,
             shard,
             limit,
-        } => smallest::run(&work, level, shard, limit),
+        } => smallest::run(&work, level, shard, limit).map(Made::from),
         Task::Copy { .. } | Task::Pack { .. } => {
             Err(Failure::Other("this task ends on the disk".into()))
         }
         Task::Item { item } => item::run(&work, item, artifacts),
-        Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts)),
+        Task::Words { level, states } => Ok(words::run(&work, level, &states, artifacts).into()),
     }));
-    let result = ran.unwrap_or_else(|panic| {
+    let made = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
         let text = text
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
         Err(Failure::Other(format!("the engine panicked: {text}")))
     });
-    if result.is_ok() {
-        lost.clear();
+    match made {
+        Ok(Made { output, on_device }) => Finished {
+            result: Ok(output),
+            on_device,
+            lost: Vec::new(),
+        },
+        Err(failure) => Finished {
+            result: Err(failure),
+            on_device: None,
+            lost,
+        },
     }
-    Finished { result, lost }
 }
 
 /// An engine's error as the coordinator needs it.

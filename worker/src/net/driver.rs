@@ -59,7 +59,12 @@ pub struct Parts {
     pub artifacts: Arc<Artifacts>,
     pub disk: Arc<DiskRoom>,
     pub beside: Beside,
+    /// For all that is not a task: loading, packing, unpacking.
     pub pool: Arc<rayon::ThreadPool>,
+    /// As many tasks are computed side by side, each in a pool of these.
+    pub lanes: Vec<Arc<rayon::ThreadPool>>,
+    /// Names of the devices that tasks are computed on.
+    pub devices: Vec<String>,
     pub gauges: Arc<Gauges>,
     pub loader: Loader,
     pub delay: Option<Delay>,
@@ -84,7 +89,7 @@ pub struct Driver {
     /// Leases whose preparation goes on; one that is missing here was given up.
     pub preparing: HashMap<LeaseId, Ready>,
     ready: HashMap<LeaseId, (Ready, Inputs)>,
-    /// Tasks that were handed to the compute thread, and how they are told to end early.
+    /// Tasks that were handed to the compute threads, and how they are told to end early.
     computing: HashMap<LeaseId, Arc<Stop>>,
     pub events: UnboundedSender<Happened>,
     /// Events that follow at once from what was just performed.
@@ -100,7 +105,7 @@ pub struct Driver {
 struct Threads {
     compute: thread_mpsc::Sender<(LeaseId, Work)>,
     chores: thread_mpsc::Sender<Chore>,
-    computing: JoinHandle<()>,
+    computing: Vec<JoinHandle<()>>,
     keeping: JoinHandle<()>,
 }
 
@@ -116,10 +121,10 @@ impl Driver {
         if let Some(member) = &parts.identity.member {
             gatherer.set_me(member.worker);
         }
-        let grace = parts.grace;
+        let (grace, lanes) = (parts.grace, parts.lanes.len());
         let driver = Driver {
             parts,
-            session: Session::new(Instant::now(), grace),
+            session: Session::new(Instant::now(), grace, lanes),
             gatherer: Arc::new(gatherer),
             preparing: HashMap::new(),
             ready: HashMap::new(),
@@ -214,12 +219,12 @@ impl Driver {
     fn start_threads(&self) -> Result<Threads, StartError> {
         let Parts {
             pool,
+            lanes,
             artifacts,
             loader,
             ..
         } = &self.parts;
-        let (compute, computing) =
-            threads::compute(pool.clone(), artifacts.clone(), self.events.clone())?;
+        let (compute, computing) = threads::compute(lanes, artifacts, &self.events)?;
         let (chores, keeping) = threads::housekeeping(
             pool.clone(),
             artifacts.clone(),
@@ -403,6 +408,7 @@ impl Driver {
             memory_bytes,
             artifacts,
             pool,
+            devices,
             ..
         } = &self.parts;
         let member = identity.member.as_ref();
@@ -418,9 +424,10 @@ impl Driver {
             memory_bytes: *memory_bytes,
             pid: std::process::id(),
             kernel: (*kernel).into(),
+            devices: devices.clone(),
             held: artifacts.held(),
             running,
-            ended: journal.unsaid().cloned(),
+            ended: journal.unsaid().cloned().map(Box::new),
         });
     }
 
@@ -471,14 +478,16 @@ impl Driver {
         drop((compute, chores));
         let embedded = self.parts.grace.is_none();
         let ends = [
-            (keeping, if overdue { HURRY } else { END }),
+            (vec![keeping], if overdue { HURRY } else { END }),
             (computing, if embedded { END } else { HURRY }),
         ];
-        for (thread, patience) in ends {
+        for (threads, patience) in ends {
             let (over, ended) = tokio::sync::oneshot::channel();
             // Not one of the threads beside: they may be what is being waited for.
             let waiting = std::thread::Builder::new().spawn(move || {
-                let _ = thread.join();
+                for thread in threads {
+                    let _ = thread.join();
+                }
                 let _ = over.send(());
             });
             if waiting.is_ok() && tokio::time::timeout(patience, ended).await.is_err() {

@@ -1,5 +1,6 @@
 //! The driver: the loop between link, session, compute thread, fetches and data server.
 
+mod announcer;
 mod connection;
 mod driver;
 mod prepare;
@@ -19,6 +20,7 @@ use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::pool;
 use crate::sabotage::Sabotage;
+pub use announcer::Announcer;
 use antipode_solver_core::engine::{Engine, EngineError};
 use antipode_solver_core::job::JobSpec;
 use connection::Connection;
@@ -37,7 +39,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Summary, StartError> {
     let (choice, memory_bytes) = (config.kernel, config.memory_bytes);
-    let loader: Loader = Arc::new(move |definition| {
+    let loader: Loader = Arc::new(move |definition, _| {
         Ok(match &definition.spec {
             JobSpec::Bfs(bfs) => {
                 let engine = Engine::load(&bfs.puzzle, &definition.space, choice)?;
@@ -65,6 +67,14 @@ pub(crate) async fn run_with(
     let identity = Identity::start(folder.path())?;
     let journal = Journal::start(folder.path());
     let pool = Arc::new(pool::build(config.threads)?);
+    // A task that waits for its device holds a thread of its pool, and one that computes in a pool takes up others'
+    // work where it would wait. So tasks that are computed side by side have a pool each.
+    let lanes = match config.devices.len() {
+        0 => vec![pool.clone()],
+        devices => (0..devices)
+            .map(|_| pool::build(config.threads).map(Arc::new))
+            .collect::<Result<_, _>>()?,
+    };
     let gauges = config.gauges.clone();
     let (losses, lost) = mpsc::unbounded_channel();
     let beside = Beside::start()?;
@@ -100,6 +110,8 @@ pub(crate) async fn run_with(
         disk,
         beside,
         pool,
+        lanes,
+        devices: config.devices,
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),

@@ -8,7 +8,7 @@ use crate::testing::{
 use antipode_ids::{Attempt, Cause, WorkerId};
 use antipode_proto::link::{WorkerLink, pair};
 use antipode_proto::message::{
-    ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker,
+    ArtifactKind, ArtifactName, Failure, FromWorker, Holder, Input, ToWorker, Usage,
 };
 use antipode_solver_core::engine::{Digest, EngineError, KernelChoice, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
@@ -19,6 +19,8 @@ use std::time::Duration;
 use tempfile::tempdir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+mod devices;
 
 type Outcome = Result<Summary, StartError>;
 
@@ -179,11 +181,11 @@ async fn a_repeated_lease_is_answered_without_computing() {
     match script.players[0].hear().await {
         FromWorker::Done {
             output,
-            engine_time,
+            usage,
             attempt,
             ..
         } => {
-            assert_eq!(engine_time, Duration::ZERO);
+            assert_eq!(usage, Usage::default());
             assert_eq!(attempt.counter, u64::from(script.engine.shards()) + 1);
             let TaskOutput::Expanded { count, digest, .. } = output else {
                 panic!("{output:?}")
@@ -880,9 +882,9 @@ async fn a_result_is_reported_by_a_worker_that_lost_its_coordinator_meanwhile() 
     let held = std::sync::Mutex::new(held);
     // The index is loaded only when the test says so: the lease waits for it.
     let inner = loader();
-    let slow: Loader = Arc::new(move |definition| {
+    let slow: Loader = Arc::new(move |definition, announcer| {
         let _ = held.lock().unwrap().recv();
-        inner(definition)
+        inner(definition, announcer)
     });
     let mut exchange = Exchange::start("127.0.0.1:0".parse().unwrap()).await;
     let address = exchange.address;
@@ -939,7 +941,7 @@ async fn an_index_that_cannot_be_loaded_is_a_failure_not_an_end() {
     let data = tempdir().unwrap();
     let definition = definition(7, false);
     let (worker, coordinator) = pair();
-    let broken: Loader = Arc::new(|_| Err(EngineError::Input("no such index".into())));
+    let broken: Loader = Arc::new(|_, _| Err(EngineError::Input("no such index".into())));
     let running = start_with(config(data.path(), Source::Link(worker)), broken);
     let player = Player::welcome(coordinator, 1, &definition).await;
     let mut script = Script::new(&definition, vec![player]);

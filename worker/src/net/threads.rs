@@ -1,7 +1,8 @@
-//! Two threads with a queue each: one computes, one task after the other, in the pool; one loads
-//! engines, makes artifacts durable, ends the tasks that are about that, and closes jobs, in the
+//! Threads with a queue: some compute, one task after the other each, in a pool of their own or in the only one; one
+//! loads engines, makes artifacts durable, ends the tasks that are about that, and closes jobs, in the
 //! order in which it is told.
 
+use super::announcer::Announcer;
 use super::driver::Happened;
 use crate::artifacts::Artifacts;
 use crate::compute::Loader;
@@ -10,11 +11,10 @@ use crate::exec::keep::{self, Keep};
 use crate::exec::{self, Work};
 use crate::session::{Event, LeaseId};
 use antipode_ids::JobId;
-use antipode_proto::message::{ArtifactName, Failure};
+use antipode_proto::message::{ArtifactName, Failure, Usage};
 use antipode_solver_core::job::JobDefinition;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
@@ -44,36 +44,59 @@ const KEPT_AT_ONCE: usize = 64;
 /// Artifacts that are stored between two looks at the clock.
 const STORED_AT_ONCE: usize = 16;
 
-/// A thread, and how it is told what to do.
-type Started<T> = Result<(mpsc::Sender<T>, JoinHandle<()>), StartError>;
+/// How the threads are told what to do, and the threads.
+type Started<T, H> = Result<(mpsc::Sender<T>, H), StartError>;
 
-/// Starts the compute thread; it ends when the sender is dropped.
+/// Starts a compute thread for each of these pools; they take from one queue, and end when the sender is dropped.
 pub fn compute(
-    pool: Arc<rayon::ThreadPool>,
-    artifacts: Arc<Artifacts>,
-    events: UnboundedSender<Happened>,
-) -> Started<(LeaseId, Work)> {
-    let (sender, receiver) = mpsc::channel::<(LeaseId, Work)>();
-    let thread = spawn("compute", move || {
-        for (lease, work) in receiver {
-            let fetched_bytes = work.inputs.fetched_bytes;
-            let start = Instant::now();
-            let finished = pool.install(|| exec::run(work, &artifacts));
-            let engine_time = start.elapsed();
-            artifacts.unreserve(lease.0);
-            let (result, lost) = (finished.result, finished.lost);
-            let event = Event::Computed {
-                lease,
-                result,
-                engine_time,
-                fetched_bytes,
-                lost,
-            };
-            // Nobody listens only while the worker ends.
-            let _ = events.send(Happened::Event(event));
-        }
-    })?;
-    Ok((sender, thread))
+    pools: &[Arc<rayon::ThreadPool>],
+    artifacts: &Arc<Artifacts>,
+    events: &UnboundedSender<Happened>,
+) -> Started<(LeaseId, Work), Vec<JoinHandle<()>>> {
+    let (sender, queue) = mpsc::channel::<(LeaseId, Work)>();
+    let queue = Arc::new(Mutex::new(queue));
+    let start = |pool: &Arc<rayon::ThreadPool>| {
+        let (pool, queue) = (pool.clone(), queue.clone());
+        let (artifacts, events) = (artifacts.clone(), events.clone());
+        spawn("compute", move || {
+            loop {
+                // The lock is held while waiting, not while working.
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok((lease, work)) = next else { return };
+                compute_one(lease, work, (&pool, &artifacts, &events));
+            }
+        })
+    };
+    let threads = pools.iter().map(start).collect::<Result<_, _>>()?;
+    Ok((sender, threads))
+}
+
+fn compute_one(
+    lease: LeaseId,
+    work: Work,
+    (pool, artifacts, events): (
+        &rayon::ThreadPool,
+        &Arc<Artifacts>,
+        &UnboundedSender<Happened>,
+    ),
+) {
+    let fetched_bytes = work.inputs.fetched_bytes;
+    let start = Instant::now();
+    let finished = pool.install(|| exec::run(work, artifacts));
+    let usage = Usage {
+        engine_time: start.elapsed(),
+        fetched_bytes,
+        on_device: finished.on_device,
+    };
+    artifacts.unreserve(lease.0);
+    let event = Event::Computed {
+        lease,
+        result: finished.result,
+        usage,
+        lost: finished.lost,
+    };
+    // Nobody listens only while the worker ends.
+    let _ = events.send(Happened::Event(event));
 }
 
 /// Starts the housekeeper; it ends when the sender is dropped.
@@ -82,7 +105,7 @@ pub fn housekeeping(
     artifacts: Arc<Artifacts>,
     loader: Loader,
     events: UnboundedSender<Happened>,
-) -> Started<Chore> {
+) -> Started<Chore, JoinHandle<()>> {
     let (sender, receiver) = mpsc::channel();
     let thread = spawn("housekeeping", move || {
         let mut next = None;
@@ -111,8 +134,10 @@ pub fn housekeeping(
                 Chore::Close { job, keep } => artifacts.close_job(job, keep),
                 Chore::Persist { names } => persist(&artifacts, &names, &events),
                 Chore::Load { job, definition } => {
-                    let loaded =
-                        pool.install(|| catch_unwind(AssertUnwindSafe(|| loader(&definition))));
+                    let announcer = Announcer::new(job, &artifacts, events.clone());
+                    let load =
+                        || catch_unwind(AssertUnwindSafe(|| loader(&definition, &announcer)));
+                    let loaded = pool.install(load);
                     let result = match loaded {
                         Ok(Ok(engine)) => {
                             artifacts.open_job(job, &definition.fingerprint, engine);
@@ -136,8 +161,11 @@ fn keep(tasks: Vec<Keep>, artifacts: &Artifacts, events: &UnboundedSender<Happen
         let event = Event::Computed {
             lease: kept.lease,
             result: kept.result,
-            engine_time: start.elapsed(),
-            fetched_bytes: kept.fetched_bytes,
+            usage: Usage {
+                engine_time: start.elapsed(),
+                fetched_bytes: kept.fetched_bytes,
+                on_device: None,
+            },
             lost: Vec::new(),
         };
         let _ = events.send(Happened::Event(event));

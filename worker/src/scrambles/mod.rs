@@ -140,6 +140,7 @@ impl Batch for Parts {
             count,
             record: Vec::new(),
             rows: Some(bytes),
+            on_device: None,
         })
     }
 }

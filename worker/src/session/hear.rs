@@ -3,9 +3,9 @@
 use super::lease::{Key, Lease, Stage};
 use super::{Action, Connection, Engine, Exit, Job, LeaseId, Session};
 use antipode_ids::JobId;
-use antipode_proto::message::{ArtifactName, Failure, FromWorker, ToWorker};
+use antipode_proto::message::{ArtifactName, Failure, FromWorker, ToWorker, Usage};
 use antipode_solver_core::job::{Task, TaskOutput};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Session {
     pub(super) fn hear(&mut self, now: Instant, message: ToWorker, actions: &mut Vec<Action>) {
@@ -160,14 +160,12 @@ impl Session {
             let Lease {
                 job, task, attempt, ..
             } = lease;
-            let (engine_time, fetched_bytes) = (Duration::ZERO, 0);
             let done = FromWorker::Done {
                 job,
                 task,
                 attempt,
                 output,
-                engine_time,
-                fetched_bytes,
+                usage: Usage::default(),
             };
             return self.say(done, actions);
         }
@@ -242,14 +240,21 @@ impl Session {
         &mut self,
         lease: LeaseId,
         result: Result<TaskOutput, Failure>,
-        engine_time: Duration,
-        fetched_bytes: u64,
+        usage: Usage,
         lost: Vec<ArtifactName>,
         actions: &mut Vec<Action>,
     ) {
         self.uncrowd();
         if self.orphans.contains(&lease) {
             return self.orphans.retain(|orphan| *orphan != lease);
+        }
+        if self.tainted.remove(&lease)
+            && result.is_ok()
+            && let Some(again) = self.keys.get(&lease).and_then(|k| self.leases.get_mut(k))
+        {
+            again.stage = Stage::Waiting;
+            let names = again.outputs();
+            return actions.push(Action::Release { names });
         }
         let Some(lease) = self.take(lease) else {
             return;
@@ -264,8 +269,7 @@ impl Session {
                     task,
                     attempt,
                     output,
-                    engine_time,
-                    fetched_bytes,
+                    usage,
                 };
                 self.say(done, actions);
             }

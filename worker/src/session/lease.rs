@@ -2,7 +2,7 @@
 
 use super::{LeaseId, place_in_line};
 use antipode_ids::{Attempt, JobId};
-use antipode_proto::message::Input;
+use antipode_proto::message::{ArtifactKind, ArtifactName, Input};
 use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::Task;
 
@@ -49,6 +49,30 @@ pub struct Lease {
 }
 
 impl Lease {
+    /// What comes of it, as far as that is kept as an artifact.
+    pub fn outputs(&self) -> Vec<ArtifactName> {
+        let (level, shard, kinds) = match &self.task {
+            Task::Expand { level, shard } => {
+                let kinds = [ArtifactKind::Frontier, ArtifactKind::Visited];
+                (*level, *shard, kinds.to_vec())
+            }
+            Task::Item { item } => (
+                crate::exec::item::LEVEL,
+                *item,
+                vec![ArtifactKind::Frontier],
+            ),
+            _ => return Vec::new(),
+        };
+        let job = self.job;
+        let name = |kind| ArtifactName {
+            job,
+            level,
+            shard,
+            kind,
+        };
+        kinds.into_iter().map(name).collect()
+    }
+
     /// Does it read the same sets as another lease of its task?
     pub fn reads_what(&self, other: &Lease) -> bool {
         let contents = |lease: &Lease| -> Vec<_> {

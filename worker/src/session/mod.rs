@@ -29,12 +29,12 @@ mod lease;
 mod schedule;
 
 use antipode_ids::{Attempt, JobId, WorkerId};
-use antipode_proto::message::{ArtifactName, DiskUse, Failure, FromWorker, Input, ToWorker};
+use antipode_proto::message::{ArtifactName, DiskUse, Failure, FromWorker, Input, ToWorker, Usage};
 use antipode_solver_core::engine::{Level, ShardId};
 use antipode_solver_core::job::{JobDefinition, Task, TaskOutput};
 use departure::Departure;
 use lease::{Key, Lease, Stage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,12 +82,11 @@ pub enum Event {
         lease: LeaseId,
         failure: Failure,
     },
-    /// The compute thread is through with a lease.
+    /// A compute thread is through with a lease.
     Computed {
         lease: LeaseId,
         result: Result<TaskOutput, Failure>,
-        engine_time: Duration,
-        fetched_bytes: u64,
+        usage: Usage,
         /// Used up, although it failed.
         lost: Vec<ArtifactName>,
     },
@@ -108,6 +107,8 @@ pub enum Event {
         names: Vec<ArtifactName>,
         reason: String,
     },
+    /// Something that users who ask about this worker may want to know.
+    Note(String),
     /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
     Tick {
         memory_bytes: u64,
@@ -147,7 +148,7 @@ pub enum Action {
         consume: bool,
         alone: bool,
     },
-    /// Hand a prepared lease to the compute thread.
+    /// Hand a prepared lease to the compute threads.
     Compute {
         lease: LeaseId,
     },
@@ -221,7 +222,11 @@ pub struct Session {
     next_lease: u64,
     /// Computing leases of closed jobs: their results are of no use.
     orphans: Vec<LeaseId>,
+    /// Computing leases whose results were taken back before they were there: they are computed again.
+    tainted: BTreeSet<LeaseId>,
     departure: Departure,
+    /// Tasks that are computed side by side.
+    lanes: usize,
     /// From the wish that the worker ends to its end; `None`: it ends as soon as nothing computes.
     grace: Option<Duration>,
     exited: bool,
@@ -242,8 +247,9 @@ pub struct Session {
 
 impl Session {
     /// `grace`: how long the end may take, once it is wished for. `None` within one process with the
-    /// coordinator: the worker then ends as soon as nothing computes any more.
-    pub fn new(now: Instant, grace: Option<Duration>) -> Session {
+    /// coordinator: the worker then ends as soon as nothing computes any more. `lanes`: how many tasks the
+    /// driver computes side by side, at least 1.
+    pub fn new(now: Instant, grace: Option<Duration>, lanes: usize) -> Session {
         Session {
             connection: Connection::Away,
             outbox: Vec::new(),
@@ -252,7 +258,9 @@ impl Session {
             keys: BTreeMap::new(),
             next_lease: 0,
             orphans: Vec::new(),
+            tainted: BTreeSet::new(),
             departure: Departure::Staying,
+            lanes: lanes.max(1),
             grace,
             exited: false,
             lease_time: Duration::MAX,
@@ -356,12 +364,9 @@ impl Session {
             Event::Computed {
                 lease,
                 result,
-                engine_time,
-                fetched_bytes,
+                usage,
                 lost,
-            } => {
-                self.computed(lease, result, engine_time, fetched_bytes, lost, actions);
-            }
+            } => self.computed(lease, result, usage, lost, actions),
             Event::Persisted { names, bytes } => {
                 self.say(FromWorker::Durable { names, bytes }, actions);
                 // What is on disk may leave memory.
@@ -378,12 +383,14 @@ impl Session {
                 if let Some((_, waiting)) = &mut self.retry_persist {
                     waiting.retain(|name| !names.contains(name));
                 }
+                self.taint(&names);
                 let message = FromWorker::Retract { names, reason };
                 if self.is_registered() {
                     self.retracted.push((now, message.clone()));
                 }
                 self.say(message, actions);
             }
+            Event::Note(text) => self.say(FromWorker::Note { text }, actions),
             Event::Tick {
                 memory_bytes,
                 peak_memory_bytes,
@@ -394,6 +401,15 @@ impl Session {
             Event::Stored => self.stored(actions),
             Event::Drain => self.drain(now, "a signal asked it to end", actions),
         }
+    }
+
+    /// Results are taken back: those of tasks that are computing as well, once they are there.
+    fn taint(&mut self, names: &[ArtifactName]) {
+        let computing = self.leases.iter();
+        let computing = computing.filter(|(_, lease)| lease.stage == Stage::Computing);
+        let taken_back =
+            computing.filter(|(_, lease)| lease.outputs().iter().any(|name| names.contains(name)));
+        self.tainted.extend(taken_back.map(|(key, _)| key.lease));
     }
 
     fn fail(&mut self, lease: Lease, failure: Failure, actions: &mut Vec<Action>) {

@@ -5,10 +5,13 @@ use super::{Action, Connection, Engine, Job, Session, is_for_the_disk};
 use antipode_proto::message::{DiskUse, FromWorker};
 use std::time::{Duration, Instant};
 
-/// Tasks handed on at once. To the compute thread: one runs, one stands by, so that it never waits for
-/// this state machine. To the disk: as many as it may take in one commit.
-const AT_WORK: [usize; 2] = [2, 16];
-/// Tasks of a lane whose inputs are brought together beforehand.
+/// Tasks handed to the compute threads beyond those that run: one stands by, so that no thread waits for this
+/// state machine.
+const STANDING_BY: usize = 1;
+/// Tasks handed to the disk at once: as many as it may take in one commit.
+const FOR_THE_DISK: usize = 16;
+/// Tasks of a kind whose inputs are brought together beforehand; as many as are computed side by side, if these are
+/// more.
 const AHEAD: usize = 4;
 
 /// How many leases of one kind are where.
@@ -81,6 +84,8 @@ impl Session {
         if !self.may_start(now) {
             return;
         }
+        let at_work = [self.lanes + STANDING_BY, FOR_THE_DISK];
+        let ahead = AHEAD.max(self.lanes);
         let mut lanes = [Lane::default(), Lane::default()];
         lanes[0].at_work = self.orphans.len();
         for lease in self.leases.values() {
@@ -93,7 +98,7 @@ impl Session {
         }
         for (key, lease) in &mut self.leases {
             let k = usize::from(is_for_the_disk(&lease.task));
-            if lanes[k].at_work < AT_WORK[k] && lease.stage == Stage::Ready {
+            if lanes[k].at_work < at_work[k] && lease.stage == Stage::Ready {
                 lease.stage = Stage::Computing;
                 lanes[k].at_work += 1;
                 lanes[k].ahead -= 1;
@@ -116,7 +121,7 @@ impl Session {
                     ..
                 })
             );
-            if !turn || !loaded || lane.ahead >= AHEAD {
+            if !turn || !loaded || lane.ahead >= ahead {
                 continue;
             }
             lease.stage = Stage::Preparing;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::{JOB, definition, frontier_name};
 use antipode_proto::message::ArtifactKind;
-use antipode_solver_core::engine::{Certificate, Digest};
+use antipode_solver_core::engine::{Certificate, Digest, OnDevice};
 
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(10);
@@ -26,13 +26,17 @@ impl Play {
     }
 
     fn new() -> Play {
-        Play::with_grace(None)
+        Play::with(None, 1)
     }
 
     fn with_grace(grace: Option<Duration>) -> Play {
+        Play::with(grace, 1)
+    }
+
+    fn with(grace: Option<Duration>, lanes: usize) -> Play {
         let now = Instant::now();
         Play {
-            session: Session::new(now, grace),
+            session: Session::new(now, grace, lanes),
             now,
             disk_full: false,
         }
@@ -80,8 +84,7 @@ impl Play {
         self.step(Event::Computed {
             lease,
             result: Ok(output()),
-            engine_time: Duration::from_millis(3),
-            fetched_bytes: 9,
+            usage: usage(),
             lost: vec![],
         })
     }
@@ -125,6 +128,14 @@ fn leased(level: Level, shard: u32, counter: u64) -> Event {
         inputs,
         consume: false,
         known: None,
+    }
+}
+
+fn usage() -> Usage {
+    Usage {
+        engine_time: Duration::from_millis(3),
+        fetched_bytes: 9,
+        on_device: Some(OnDevice { uploaded_bytes: 8 }),
     }
 }
 
@@ -186,8 +197,7 @@ fn a_lease_is_prepared_computed_and_reported() {
         task: task(2, 0),
         attempt: attempt(1),
         output: output(),
-        engine_time: Duration::from_millis(3),
-        fetched_bytes: 9,
+        usage: usage(),
     };
     assert_eq!(actions, vec![Action::Send(done)]);
 }
@@ -469,13 +479,11 @@ fn a_failed_task_tells_what_it_used_up() {
     play.step(Event::Prepared { lease });
     let lost = vec![frontier_name(1, 0)];
     let failure = Failure::Violated("law".into());
-    let (engine_time, fetched_bytes) = (Duration::ZERO, 0);
     let result = Err(failure);
     let actions = play.step(Event::Computed {
         lease,
         result,
-        engine_time,
-        fetched_bytes,
+        usage: Usage::default(),
         lost,
     });
     assert!(
@@ -765,6 +773,68 @@ fn what_may_be_wrong_is_taken_back_even_if_nobody_listens_just_then() {
     assert_eq!(play.step(retracted), vec![]);
     let actions = play.connect();
     assert_eq!(said(&actions), [&FromWorker::Retract { names, reason }]);
+}
+
+#[test]
+fn what_is_taken_back_while_it_is_computed_is_computed_again() {
+    let mut play = Play::begun();
+    let lease = prepared(&play.lease(2, 0, 1))[0].0;
+    let other = prepared(&play.lease(2, 1, 2))[0].0;
+    for lease in [lease, other] {
+        play.step(Event::Prepared { lease });
+    }
+    play.step(Event::Retracted {
+        names: vec![frontier_name(2, 0)],
+        reason: "a device failed".into(),
+    });
+    let actions = play.computed(lease);
+    assert_eq!(said(&actions), [] as [&FromWorker; 0], "{actions:?}");
+    let forgets = |action: &Action| matches!(action, Action::Release { names } if names.contains(&frontier_name(2, 0)));
+    assert!(actions.iter().any(forgets), "{actions:?}");
+    assert_eq!(prepared(&actions), [(lease, 0)]);
+    assert_eq!(
+        said(&play.computed(other)).len(),
+        1,
+        "it is no concern of it"
+    );
+    play.step(Event::Prepared { lease });
+    assert_eq!(said(&play.computed(lease)).len(), 1);
+}
+
+#[test]
+fn a_note_is_said_at_once_or_after_the_next_welcome() {
+    let note = || Event::Note("a device is not used any more".into());
+    let message = FromWorker::Note {
+        text: "a device is not used any more".into(),
+    };
+    let mut play = Play::begun();
+    assert_eq!(said(&play.step(note())), [&message]);
+    play.step(Event::Disconnected);
+    assert_eq!(play.step(note()), vec![]);
+    assert_eq!(said(&play.connect()), [&message]);
+    play.step(Event::Disconnected);
+    assert_eq!(said(&play.connect()), [] as [&FromWorker; 0], "once");
+}
+
+#[test]
+fn as_many_tasks_as_there_are_lanes_and_one_more_are_at_work() {
+    for lanes in [1, 2, 6] {
+        let mut play = Play::with(None, lanes);
+        play.connect();
+        play.open();
+        let mut computing_now = 0;
+        let mut waiting: Vec<LeaseId> = Vec::new();
+        for shard in 0..20 {
+            let actions = play.lease(2, shard, u64::from(shard));
+            waiting.extend(prepared(&actions).iter().map(|(lease, _)| *lease));
+            while let Some(lease) = waiting.pop() {
+                let actions = play.step(Event::Prepared { lease });
+                computing_now += computing(&actions).len();
+                waiting.extend(prepared(&actions).iter().map(|(lease, _)| *lease));
+            }
+        }
+        assert_eq!(computing_now, lanes + 1);
+    }
 }
 
 #[test]

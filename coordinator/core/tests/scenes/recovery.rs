@@ -13,24 +13,24 @@ use antipode_ids::{Cause, JobId, WorkerId};
 use antipode_solver_core::engine::Digest;
 use antipode_solver_core::job::{Keep, Task, TaskOutput};
 
-const JOB: JobId = JobId(1);
+pub(super) const JOB: JobId = JobId(1);
 
-struct Scene {
-    core: Coordinator,
+pub(super) struct Scene {
+    pub(super) core: Coordinator,
     toy: Toy,
-    workers: Vec<SimWorker>,
-    now: Now,
+    pub(super) workers: Vec<SimWorker>,
+    pub(super) now: Now,
     connections: u64,
     requests: u64,
     replies: Vec<(RequestId, Reply)>,
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
     shut_down: Vec<usize>,
     /// Answers are falsified by these workers.
     liars: Vec<usize>,
 }
 
 impl Scene {
-    fn new(workers: usize, replicas: u32) -> Scene {
+    pub(super) fn new(workers: usize, replicas: u32) -> Scene {
         let config = Config {
             heartbeat: 100,
             lease: 1000,
@@ -61,7 +61,7 @@ impl Scene {
         scene
     }
 
-    fn submit(&mut self, keep: Keep) {
+    pub(super) fn submit(&mut self, keep: Keep) {
         let record = self.toy.record(2, keep, None, true);
         let request = self.request();
         let submission = Submission {
@@ -79,7 +79,7 @@ impl Scene {
         RequestId(self.requests)
     }
 
-    fn connect(&mut self, at: usize, ended: Option<Ended>) {
+    pub(super) fn connect(&mut self, at: usize, ended: Option<Ended>) {
         self.connections += 1;
         let connection = ConnectionId(self.connections);
         self.workers[at].up = true;
@@ -145,7 +145,7 @@ impl Scene {
         }
     }
 
-    fn report(&mut self, at: usize, report: Report) {
+    pub(super) fn report(&mut self, at: usize, report: Report) {
         if let Some(connection) = self.workers[at].connection {
             self.step(Event::Report { connection, report });
         }
@@ -180,7 +180,7 @@ impl Scene {
     }
 
     /// Everybody works until nobody can, or the condition holds.
-    fn work_until(&mut self, enough: impl Fn(&Scene) -> bool) {
+    pub(super) fn work_until(&mut self, enough: impl Fn(&Scene) -> bool) {
         for _ in 0..10_000 {
             let mut busy = false;
             for at in 0..self.workers.len() {
@@ -200,11 +200,11 @@ impl Scene {
         self.core.jobs()[&JOB].progress().phase.clone()
     }
 
-    fn complete(&self) -> u32 {
+    pub(super) fn complete(&self) -> u32 {
         self.core.jobs()[&JOB].bfs().complete()
     }
 
-    fn said(&self, what: &str) -> bool {
+    pub(super) fn said(&self, what: &str) -> bool {
         let explained = self.core.explain_job(self.now, JOB).unwrap();
         explained
             .history
@@ -213,7 +213,7 @@ impl Scene {
             || explained.now.iter().any(|line| line.contains(what))
     }
 
-    fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         for _ in 0..100 {
             self.work_until(|scene| scene.phase().is_final());
             if self.phase().is_final() {
@@ -546,6 +546,7 @@ fn what_a_worker_retracts_is_made_again_by_another() {
         },
     );
     assert!(scene.said("retracted"));
+    assert!(scene.said("a check failed"));
     scene.finish();
 }
 

@@ -2,11 +2,16 @@
 
 use super::toy::{Set, Toy, digest};
 use antipode_coordinator_core::artifact::Artifact;
-use antipode_coordinator_core::{ConnectionId, Failure, Held, Input, Order, Registration, Report};
+use antipode_coordinator_core::{
+    ConnectionId, Failure, Held, Input, Order, Registration, Report, Usage,
+};
 use antipode_ids::{Attempt, Incarnation, JobId, WorkerId};
-use antipode_solver_core::engine::Certificate;
+use antipode_solver_core::engine::{Certificate, OnDevice};
 use antipode_solver_core::job::{Task, TaskOutput};
 use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes that each level computed on a device brings there.
+pub const UPLOADED: u64 = 16;
 
 /// A copy of an artifact.
 #[derive(Debug, Clone)]
@@ -32,6 +37,8 @@ pub struct SimWorker {
     pub cluster: Option<String>,
     pub incarnation: u64,
     pub threads: u32,
+    /// With any, it computes all levels there.
+    pub devices: Vec<String>,
     pub up: bool,
     /// Does nothing and says nothing, but its connection stays open.
     pub frozen: bool,
@@ -52,6 +59,7 @@ impl SimWorker {
             cluster: None,
             incarnation: 1,
             threads: 1 + number as u32 % 3,
+            devices: Vec::new(),
             up: true,
             frozen: false,
             connection: None,
@@ -98,6 +106,7 @@ impl SimWorker {
             threads: self.threads,
             memory_bytes: 0,
             kernel: "portable".into(),
+            devices: self.devices.clone(),
             local: false,
             held: held.collect(),
             running: self
@@ -300,14 +309,21 @@ pub fn compute(
             }
         }
     };
+    let is_level = matches!(task, Task::Expand { .. });
+    let on_device = (is_level && !workers[at].devices.is_empty()).then_some(OnDevice {
+        uploaded_bytes: UPLOADED,
+    });
     let task = task.clone();
     let done = Report::Done {
         job,
         task,
         attempt,
         output,
-        engine_nanos: 1,
-        fetched_bytes: 1,
+        usage: Usage {
+            engine_nanos: 1,
+            fetched_bytes: 1,
+            on_device,
+        },
     };
     workers[at].outbox.push_back(done);
 }

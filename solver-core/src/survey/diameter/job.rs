@@ -263,6 +263,7 @@ impl Batch for DiameterBatch {
             count,
             record,
             rows: None,
+            on_device: None,
         })
     }
 }

@@ -66,6 +66,7 @@ impl Batch for Items {
             record: serde_json::to_vec(&size)
                 .map_err(|e| EngineError::Violated(format!("the record of an item: {e}")))?,
             rows: None,
+            on_device: None,
         })
     }
 }

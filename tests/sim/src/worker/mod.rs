@@ -40,6 +40,7 @@ pub struct Machine {
     /// Some tasks are refused for want of memory.
     pub is_small: bool,
     pub protocol: u32,
+    pub devices: Vec<String>,
     /// Its results are wrong.
     pub lies: bool,
     /// A device of it fails: what it makes meanwhile it will retract.
@@ -143,7 +144,7 @@ impl std::fmt::Debug for Process {
 impl Process {
     fn new(now: Instant, shelf: Shelf) -> Process {
         Process {
-            session: Session::new(now, Some(GRACE)),
+            session: Session::new(now, Some(GRACE), 1),
             shelf,
             connection: None,
             frozen: false,

@@ -306,9 +306,10 @@ impl Sim {
             memory_bytes: 1 << 20,
             pid: machine.life as u32,
             kernel: "portable".into(),
+            devices: machine.devices.clone(),
             held: process.shelf.held(),
             running,
-            ended: machine.ended.clone(),
+            ended: machine.ended.clone().map(Box::new),
         };
         self.say_up(w, message);
     }

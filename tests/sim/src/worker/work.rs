@@ -7,8 +7,8 @@ use crate::shelf::Batch;
 use crate::sim::{Ev, Sim};
 use crate::toy::{Set, Toy};
 use antipode_ids::JobId;
-use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input};
-use antipode_solver_core::engine::{Certificate, Level, ShardId};
+use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input, Usage};
+use antipode_solver_core::engine::{Certificate, Level, OnDevice, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
 use antipode_worker::session::{Event, LeaseId};
 use rand::Rng;
@@ -268,14 +268,12 @@ impl Sim {
             return;
         };
         process.reserved.remove(&lease);
-        let engine_time = Duration::from_micros(5);
-        let fetched_bytes = ready.fetched_bytes;
+        let mut usage = usage(&ready);
         if std::mem::take(&mut process.stopped) {
             let event = Event::Computed {
                 lease,
                 result: Err(Failure::Other("stopped".into())),
-                engine_time,
-                fetched_bytes,
+                usage,
                 lost,
             };
             return self.say_to_session(w, life, event);
@@ -287,8 +285,7 @@ impl Sim {
             let event = Event::Computed {
                 lease,
                 result,
-                engine_time,
-                fetched_bytes,
+                usage,
                 lost,
             };
             self.say_to_session(w, life, event);
@@ -300,11 +297,14 @@ impl Sim {
             let event = Event::Computed {
                 lease,
                 result,
-                engine_time,
-                fetched_bytes,
+                usage,
                 lost,
             };
             return self.say_to_session(w, life, event);
+        }
+        let levels_and_items = matches!(ready.task, Task::Expand { .. } | Task::Item { .. });
+        if levels_and_items && !self.workers[w].devices.is_empty() {
+            usage.on_device = Some(OnDevice { uploaded_bytes: 16 });
         }
         let output = match &ready.task {
             Task::Expand { level, shard } => self.expand(w, &ready, *level, shard.0, lies),
@@ -332,8 +332,7 @@ impl Sim {
         let event = Event::Computed {
             lease,
             result: Ok(output),
-            engine_time,
-            fetched_bytes,
+            usage,
             lost: Vec::new(),
         };
         self.say_to_session(w, life, event);
@@ -486,8 +485,7 @@ impl Sim {
         Event::Computed {
             lease,
             result,
-            engine_time: Duration::from_micros(5),
-            fetched_bytes: ready.fetched_bytes,
+            usage: usage(&ready),
             lost: Vec::new(),
         }
     }
@@ -625,6 +623,15 @@ impl Sim {
             self.say_to_session(w, life, event);
         }
         self.start_chore(w, life);
+    }
+}
+
+/// What a task took, computed by the processor.
+fn usage(ready: &Ready) -> Usage {
+    Usage {
+        engine_time: Duration::from_micros(5),
+        fetched_bytes: ready.fetched_bytes,
+        on_device: None,
     }
 }
 

@@ -23,6 +23,10 @@ impl Bfs {
         row.certificate.predecessors += result.certificate.predecessors;
         row.certificate.successors += result.certificate.successors;
         row.fetched_bytes += result.fetched_bytes;
+        if let Some(device) = result.on_device {
+            row.uploaded_bytes += device.uploaded_bytes;
+            row.device_tasks += 1;
+        }
         self.total += u128::from(result.count);
         self.reached = self.reached.max(level);
         if result.by.is_some() {

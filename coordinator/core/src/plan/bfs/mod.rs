@@ -87,6 +87,9 @@ pub struct Row {
     pub digest: Digest,
     pub certificate: Certificate,
     pub fetched_bytes: u64,
+    /// Bytes that were brought to devices, and how many tasks these computed.
+    pub uploaded_bytes: u64,
+    pub device_tasks: u64,
 }
 
 /// Which task of a job.
@@ -251,6 +254,7 @@ impl Bfs {
                 digest,
                 certificate,
                 fetched_bytes: 0,
+                on_device: None,
                 by: None,
             };
             bfs.accept(0, shard as u32, result);

@@ -51,6 +51,7 @@ impl Bfs {
                 digest,
                 certificate,
                 fetched_bytes: 0,
+                on_device: None,
                 by: None,
             };
             self.accept(level, shard, result);
