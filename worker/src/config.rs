@@ -1,5 +1,6 @@
 //! What a worker is told at its start.
 
+use crate::devices::Devices;
 use crate::gauges::Gauges;
 use antipode_proto::link::WorkerLink;
 use antipode_solver_core::engine::KernelChoice;
@@ -43,9 +44,8 @@ pub struct Config {
     /// Allow addresses other than loopback, without encryption and without any proof of identity.
     pub insecure: bool,
     pub kernel: KernelChoice,
-    /// Names of the devices (graphics processors) that tasks are computed on, as users see them. As many tasks are
-    /// computed side by side; without any, one after the other on the processor.
-    pub devices: Vec<String>,
+    /// The graphics processors that it computes with.
+    pub devices: Devices,
     /// How long a daemon looks for a coordinator that it has not met since its start. `None`: as long as it
     /// lives, as for one that it has met.
     pub patience: Option<Duration>,

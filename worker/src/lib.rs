@@ -14,6 +14,7 @@ mod beside;
 mod compute;
 mod config;
 mod delay;
+mod devices;
 mod disk_room;
 mod error;
 pub mod exec;
@@ -38,6 +39,7 @@ mod testing;
 
 pub use compute::{Compute, Loader};
 pub use config::{Config, DEFAULT_GRACE, DEFAULT_PATIENCE, Source};
+pub use devices::Devices;
 pub use error::StartError;
 pub use gauges::{Gauges, Summary, process_memory_bytes};
 pub use journal::{End, note_end};

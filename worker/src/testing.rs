@@ -3,6 +3,7 @@
 
 use crate::compute::{Compute, Loader};
 use crate::config::{Config, Source};
+use crate::devices::Devices;
 use crate::gauges::Gauges;
 use antipode_ids::{Attempt, JobId, WorkerId};
 use antipode_proto::client::ClientError;
@@ -171,7 +172,7 @@ pub fn config(data: &Path, coordinator: Source) -> Config {
         advertise: None,
         insecure: false,
         kernel: KernelChoice::Auto,
-        devices: Vec::new(),
+        devices: Devices::default(),
         patience: Some(LONG),
         grace: LONG,
         disk_reserve: Some(0),

@@ -6,6 +6,7 @@ use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
 use crate::fit::{self, Have};
 use crate::follow::{follow, outcome};
+use crate::gpu_args::{Asker, LevelGpuArgs};
 use crate::job_args::JobArgs;
 use crate::progress::Progress;
 use crate::report::{self, Asked};
@@ -19,6 +20,7 @@ use antipode_proto::status::{JobState, JobStatus};
 use antipode_solver_core::engine::KernelChoice;
 use antipode_solver_core::job::{JobSpec, Keep};
 use antipode_solver_core::space::{self, SpaceDef};
+use antipode_worker::Devices;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +77,9 @@ pub struct RunArgs {
 pub struct HowArgs {
     #[command(flatten)]
     pub compute: ComputeArgs,
+
+    #[command(flatten)]
+    pub gpu: LevelGpuArgs,
 
     /// Save what is needed to go on this often, e.g. 500ms, 10s, 5m [default: so that it costs below 10 % of the time]
     #[arg(long, value_name = "DURATION", value_parser = crate::render::parse_span)]
@@ -234,15 +239,33 @@ fn begin(
     if let JobSpec::Bfs(bfs) = &work.spec {
         fit::refuse_if_too_large(bfs, space, work.kernel, &have)?;
     }
+    let devices = devices(how, &work, space)?;
     data_dir::create(data)?;
     eprintln!("store: {}", data.display());
     let progress = Progress::new(space, work.spec.depth(), json);
-    let status = block_on(run(how, call, work, folder, progress))?;
+    let status = block_on(run(how, call, (work, devices), folder, progress))?;
     Ok(Done {
         status,
         cached: false,
         folder: folder.clone(),
     })
+}
+
+/// States times moves from which a search takes long enough to look for a graphics processor.
+const LARGE: f64 = 2e9;
+
+/// The graphics processors that are asked for, or that may be of use.
+fn devices(how: &HowArgs, work: &Work, space: &SpaceDef) -> Result<Devices, Failure> {
+    let is_large = work.spec.bfs().is_some_and(|bfs| {
+        let states: f64 = space.shard_states.iter().map(|&states| states as f64).sum();
+        states * bfs.puzzle.generators().len() as f64 >= LARGE
+    });
+    if !how.gpu.is_wanted(is_large) {
+        return Ok(Devices::default());
+    }
+    let pool = how.compute.pool()?;
+    let offers = how.gpu.open(Asker::Command, work.kernel, &pool)?;
+    Ok(Devices::new(offers))
 }
 
 /// What the cluster is to do.
@@ -264,7 +287,7 @@ enum Start {
 async fn run(
     how: &HowArgs,
     call: &Call,
-    work: Work,
+    (work, devices): (Work, Devices),
     folder: &RunFolder,
     mut progress: Progress,
 ) -> Result<JobStatus, Failure> {
@@ -316,7 +339,7 @@ async fn run(
             advertise: None,
             insecure: false,
             kernel: work.kernel,
-            devices: Vec::new(),
+            devices,
             patience: None,
             grace: antipode_worker::DEFAULT_GRACE,
             disk_reserve: None,

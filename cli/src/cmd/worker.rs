@@ -4,9 +4,11 @@ use super::block_on;
 use crate::compute_args::ComputeArgs;
 use crate::connect::CoordinatorArgs;
 use crate::exit::Failure;
+use crate::gpu_args::{Asker, LevelGpuArgs};
 use crate::signals::Signals;
 use crate::supervise::{Supervised, supervise};
 use crate::{address, data_dir};
+use antipode_worker::Devices;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,6 +54,9 @@ pub struct Args {
 
     #[command(flatten)]
     compute: ComputeArgs,
+
+    #[command(flatten)]
+    gpu: LevelGpuArgs,
 }
 
 /// Runs until a signal, or until the coordinator ends it.
@@ -71,6 +76,13 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         // A start that finds nobody, or another version, must leave nothing behind.
         block_on(async { args.coordinator.connect().await.map(|_| ()) })?;
     }
+    let devices = match args.gpu.is_wanted(true) {
+        false => Devices::default(),
+        true => {
+            let pool = args.compute.pool()?;
+            Devices::new(args.gpu.open(Asker::Worker, kernel, &pool)?)
+        }
+    };
     data_dir::create(&data)?;
     let config = antipode_worker::Config {
         data,
@@ -81,7 +93,7 @@ pub fn worker(args: &Args) -> Result<(), Failure> {
         advertise: args.advertise.clone(),
         insecure: args.coordinator.insecure,
         kernel,
-        devices: Vec::new(),
+        devices,
         patience: (!args.supervised.is_again()).then_some(antipode_worker::DEFAULT_PATIENCE),
         grace: args.grace,
         disk_reserve: args.disk_reserve,

@@ -11,7 +11,7 @@ use super::frontier::{Body, Frontier, FrontierId};
 use super::level::seen_with;
 use crate::group::rng::SplitMix;
 use crate::space::Space;
-use crate::terms::{Expanded, OnDevice, Seen, ShardId};
+use crate::terms::{Expanded, Level, OnDevice, Seen, ShardId};
 use rayon::prelude::*;
 
 /// Computes levels. One that is busy with other threads' levels makes them wait.
@@ -36,6 +36,7 @@ pub struct Answer {
 /// One level of one shard.
 #[derive(Debug)]
 pub struct DeviceTask<'a> {
+    pub level: Level,
     pub shard: ShardId,
     /// Frontier(level-1): of the source shard of every move (block tables), of all shards in order (state tables).
     pub sources: &'a [(ShardId, &'a Frontier)],
@@ -141,6 +142,7 @@ impl<S: Space + ?Sized> Attempt<'_, S> {
         seen: Seen,
     ) -> Result<Expanded, Seen> {
         let task = DeviceTask {
+            level: subject.level,
             shard: subject.shard,
             sources,
             own,

@@ -39,12 +39,13 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Summary, StartError> {
     let (choice, memory_bytes) = (config.kernel, config.memory_bytes);
-    let loader: Loader = Arc::new(move |definition, _| {
+    let devices = config.devices.clone();
+    let loader: Loader = Arc::new(move |definition, announcer| {
         Ok(match &definition.spec {
             JobSpec::Bfs(bfs) => {
                 let engine = Engine::load(&bfs.puzzle, &definition.space, choice)?;
                 engine.limit_memory(memory_bytes);
-                Arc::new(engine) as Arc<dyn Compute>
+                Arc::new(devices.attach(engine, announcer)) as Arc<dyn Compute>
             }
             JobSpec::Batch(batch) => Arc::new(Items(exec::batch::load(batch, definition)?)),
         })
@@ -69,7 +70,7 @@ pub(crate) async fn run_with(
     let pool = Arc::new(pool::build(config.threads)?);
     // A task that waits for its device holds a thread of its pool, and one that computes in a pool takes up others'
     // work where it would wait. So tasks that are computed side by side have a pool each.
-    let lanes = match config.devices.len() {
+    let lanes = match config.devices.names().len() {
         0 => vec![pool.clone()],
         devices => (0..devices)
             .map(|_| pool::build(config.threads).map(Arc::new))
@@ -111,7 +112,7 @@ pub(crate) async fn run_with(
         beside,
         pool,
         lanes,
-        devices: config.devices,
+        devices: config.devices.names().to_vec(),
         gauges: gauges.clone(),
         loader,
         delay: Delay::from_environment(),

@@ -9,7 +9,6 @@ use super::unique::{self, Dropped};
 use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
-use crate::gpu_args::GpuArgs;
 use crate::render::{json, scrambles, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
@@ -49,9 +48,6 @@ pub struct Args {
     coordinator: CoordinatorArgs,
 
     #[command(flatten)]
-    gpu: GpuArgs,
-
-    #[command(flatten)]
     run: RunArgs,
 }
 
@@ -61,7 +57,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let puzzle = args.scrambles.puzzle.load()?;
     let spec = args.scrambles.spec(puzzle, args.unique)?;
     let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
-    let kernels = args.gpu.open_one()?;
+    let kernels = args.run.how.gpu.which.open_one()?;
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }

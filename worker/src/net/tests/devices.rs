@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::compute::Compute;
+use crate::devices::Devices;
 use antipode_proto::message::Usage;
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::distance::{Numbering, PackedDistances};
@@ -88,7 +89,7 @@ async fn with_devices(
 ) -> (Running, Script) {
     let (worker, coordinator) = pair();
     let config = Config {
-        devices: devices.iter().map(ToString::to_string).collect(),
+        devices: Devices::named(devices),
         ..config(data, Source::Link(worker))
     };
     let toy: Loader = Arc::new(move |definition, announcer| {
