@@ -3,30 +3,13 @@
 
 mod common;
 
-use common::{User, fits, repository};
+use common::{User, fits, repository, vulkan_device};
 use serde_json::{Value, json};
-
-/// The index of a software device, or of any; none where there is none, which is said.
-fn device(user: &User) -> Option<u64> {
-    let list = user.json("gpu list --json");
-    fits("gpu-list", &list);
-    let devices = list["devices"].as_array().expect("a list");
-    let software = devices.iter().find(|device| device["kind"] == "software");
-    let index = software
-        .or(devices.first())
-        .and_then(|device| device["index"].as_u64());
-    if index.is_none() {
-        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-        assert!(!in_ci, "in CI there must be a Vulkan device: {list}");
-        eprintln!("NOT TESTED, no Vulkan device: {}", list["missing"]);
-    }
-    index
-}
 
 #[test]
 fn every_kernel_is_tested_and_measured() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     let test = user.json(&format!("gpu test --gpu {index} --seed 7 --json"));
     fits("gpu-test", &test);
     assert_eq!(test["right"], true);
@@ -51,7 +34,7 @@ fn every_kernel_is_tested_and_measured() {
 #[test]
 fn the_script_for_machines_with_a_card() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     let run = |device: &str| {
         let script = repository().join("deploy/bench/gpu.sh");
         let status = std::process::Command::new("bash")
@@ -82,7 +65,7 @@ fn the_script_for_machines_with_a_card() {
 #[test]
 fn the_validation_layer_has_nothing_to_say() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     let test = user.run(&format!("gpu test --gpu {index} --validate --json"));
     if test
         .stderr
@@ -101,7 +84,7 @@ fn the_validation_layer_has_nothing_to_say() {
 #[test]
 fn a_device_that_is_wrong_is_told() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     // Submissions of the first call: three uploads, one dispatch, the result.
     let mut command = user.command(["gpu", "test", "--json", "--gpu", &index.to_string()]);
     command.env("ANTIPODE_TEST_GPU", "wrong,4");
@@ -151,7 +134,7 @@ fn what_is_no_device_is_refused() {
     let user = User::new();
     user.run("gpu test --gpu fast")
         .is_refused(&["'fast' is no device", "gpu list"]);
-    if device(&user).is_some() {
+    if vulkan_device(&user).is_some() {
         user.run("gpu test --gpu 4000")
             .is_refused(&["there is no device 4000; there are: 0 ("]);
         user.run("gpu bench --gpu de305d54-75b4-431b-adb2-eb6b9e546014")
@@ -183,7 +166,7 @@ fn pairs() -> Vec<(Vec<u64>, Vec<u64>, [u64; 2])> {
 #[test]
 fn distances_are_those_of_cayley_r() {
     let user = User::new();
-    let device = device(&user);
+    let device = vulkan_device(&user);
     let mut asked = 0;
     for (state, target, [manhattan, breakpoints]) in pairs().into_iter().filter(|p| p.0.len() >= 3)
     {
@@ -244,7 +227,7 @@ fn a_matrix_from_files_and_words() {
         output.stdout, "0  [0 1 2 3 4]\n3  L X\n0  (no move)\n",
         "{output:?}"
     );
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     let output = user.run(&format!("{line} --gpu {index}"));
     assert_eq!(
         (output.code, output.stdout.as_str()),
@@ -270,7 +253,7 @@ fn a_matrix_from_files_and_words() {
 #[test]
 fn scrambles_are_the_same_files() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else { return };
     let files = |folder: &str| {
         let entries = std::fs::read_dir(user.path(folder)).expect("the folder is there");
         let mut files: Vec<_> = entries

@@ -131,13 +131,15 @@ impl Output {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.stdout
             .lines()
-            .skip(1)
+            .take_while(|line| !line.is_empty())
+            // The heading, which comes again where a column is added.
+            .filter(|line| !line.trim_start().starts_with("level"))
             .map_while(|line| {
                 let cells: Vec<u64> = line
                     .split_whitespace()
-                    .filter_map(|cell| cell.parse().ok())
+                    .map_while(|cell| cell.parse().ok())
                     .collect();
-                (cells.len() == 3).then(|| cells[1])
+                (cells.len() >= 3).then(|| cells[1])
             })
             .collect()
     }
@@ -316,6 +318,23 @@ pub fn workers(user: &User, number: usize) -> Vec<Process> {
         list["workers"].as_array().map_or(0, connected) == number
     });
     started
+}
+
+/// The index of a software device, or of any; none where there is none, which is said.
+pub fn vulkan_device(user: &User) -> Option<u64> {
+    let list = user.json("gpu list --json");
+    fits("gpu-list", &list);
+    let devices = list["devices"].as_array().expect("a list");
+    let software = devices.iter().find(|device| device["kind"] == "software");
+    let index = software
+        .or(devices.first())
+        .and_then(|device| device["index"].as_u64());
+    if index.is_none() {
+        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!in_ci, "in CI there must be a Vulkan device: {list}");
+        eprintln!("NOT TESTED, no Vulkan device: {}", list["missing"]);
+    }
+    index
 }
 
 /// Waits until `is_true`, asking again and again.
