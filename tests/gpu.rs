@@ -32,7 +32,7 @@ fn every_kernel_is_tested_and_measured() {
     assert_eq!(test["right"], true);
     assert_eq!(test["device"]["index"], index);
     let kernels = test["kernels"].as_array().expect("a list");
-    assert_eq!(kernels.len(), 6);
+    assert_eq!(kernels.len(), 9);
     assert!(
         kernels
             .iter()
@@ -45,7 +45,7 @@ fn every_kernel_is_tested_and_measured() {
     assert!(again.stdout.contains("breakpoint"), "{again:?}");
     let bench = user.json(&format!("gpu bench --gpu {index} --threads 1 --json"));
     fits("gpu-bench", &bench);
-    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(6));
+    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(9));
 }
 
 #[test]

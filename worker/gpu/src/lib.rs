@@ -26,7 +26,7 @@ mod verified;
 mod vulkan;
 
 pub use error::GpuError;
-pub use kernels::{DeviceWalks, Kernels};
+pub use kernels::{DeviceRows, Kernels};
 #[doc(hidden)]
 pub use vulkan::Fault;
 pub use vulkan::{Choice, Device, DeviceInfo, Kind, Options, Settings, Vulkan};
