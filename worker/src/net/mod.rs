@@ -44,7 +44,7 @@ pub async fn run(
                 engine.limit_memory(memory_bytes);
                 Arc::new(engine) as Arc<dyn Compute>
             }
-            JobSpec::Batch(batch) => Arc::new(Items(exec::batch::load(batch, definition)?)),
+            JobSpec::Batch(batch) => Arc::new(Items(exec::batch::load(batch, definition, &[])?)),
         })
     });
     run_with(config, loader, shutdown).await

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Operations of one of Philox's blocks and the four moves that it is for, about.
 const OPERATIONS_A_MOVE: u64 = 128;
 /// The table has a row for every two moves where it is no larger: what first caches hold.
-const JOINED_BYTES: usize = 128 << 10;
+const JOINED_BYTES: u64 = 128 << 10;
 
 /// The rows of a job of scrambles, ready to be made on a device.
 pub struct DeviceRows {
@@ -65,7 +65,8 @@ impl Kernels {
         let root = puzzle.roots()[0].iter();
         let root: Vec<u32> = root.map(|&label| u32::from(label)).collect();
         self.rows_that_fit("the root", 4 * root.len() as u64)?;
-        let (steps, joined) = steps(puzzle);
+        let most = self.device.max_buffer_bytes().min(JOINED_BYTES);
+        let (steps, joined) = steps(puzzle, most);
         self.rows_that_fit("the generators", 4 * steps.len() as u64)?;
         let wanted = Wanted::of(spec);
         let stride = walks.stride();
@@ -95,13 +96,13 @@ impl Kernels {
 }
 
 /// Where positions come from, for every two moves or for every one, and which of both; the move behind the last one
-/// changes nothing.
-fn steps(puzzle: &Puzzle) -> (Vec<u32>, bool) {
+/// changes nothing. Those for two take no more than `most` bytes.
+fn steps(puzzle: &Puzzle, most: u64) -> (Vec<u32>, bool) {
     let degree = puzzle.degree();
     let none = Perm::identity(degree);
     let moves = puzzle.generators().iter().map(|g| &g.perm);
     let moves: Vec<&Perm> = moves.chain([&none]).collect();
-    let joined = 4 * degree * moves.len() * moves.len() <= JOINED_BYTES;
+    let joined = (4 * degree * moves.len() * moves.len()) as u64 <= most;
     let table = match joined {
         true => moves
             .iter()
