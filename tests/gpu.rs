@@ -281,7 +281,7 @@ fn scrambles_are_the_same_files() {
         files.sort();
         files
     };
-    let question = "run scrambles cube:3 --rows 30011 --part-rows 8000 --seed 11 --columns state,depth,word,solution,key --json";
+    let question = "run scrambles cube:3 --rows 12011 --part-rows 3200 --seed 11 --columns state,depth,word,solution,key --children --encode piece --json";
     let report = user.json(&format!("{question} --out cpu"));
     fits("scrambles", &report);
     assert_eq!(report["engine"], "cpu");
@@ -331,6 +331,25 @@ fn scrambles_are_the_same_files() {
             .expect("the part is there")
     };
     assert!(rows("pivot-cpu") == rows("pivot-gpu"));
+}
+
+#[test]
+fn landmarks_are_as_far_by_their_labels() {
+    let user = User::new();
+    let Some(index) = device(&user) else { return };
+    let question = "run landmarks topspin --k 4 --n 6..9 --json";
+    let right = user.json(question);
+    let report = user.json(&format!("{question} --gpu {index}"));
+    fits("landmarks", &report);
+    assert_eq!(report["landmarks"], right["landmarks"]);
+    let mut command = user.command(format!("{question} --gpu {index}").split_whitespace());
+    command.env("ANTIPODE_TEST_GPU", "wrong,3");
+    let output = common::Process::of(command).finish();
+    assert!(
+        output.stderr.contains("going on with the CPU"),
+        "{output:?}"
+    );
+    assert_eq!(output.json()["landmarks"], right["landmarks"]);
 }
 
 #[test]

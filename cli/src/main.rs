@@ -15,6 +15,7 @@ mod follow;
 mod gpu_args;
 mod job_args;
 mod kept;
+mod label_distances;
 mod landmark_args;
 mod landmark_files;
 mod logging;
