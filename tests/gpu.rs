@@ -295,7 +295,7 @@ fn scrambles_are_the_same_files() {
             .is_some_and(|e| e.starts_with("vulkan, "))
     );
     assert!(files("gpu") == right, "the files differ");
-    for (k, fault) in ["lost,6", "memory,9", "hang,4", "wrong,5"]
+    for (k, fault) in ["lost,6", "memory,9", "hang,10", "wrong,7"]
         .iter()
         .enumerate()
     {

@@ -48,7 +48,7 @@ fn puzzle(spec: &str, root: Option<&str>) -> Puzzle {
 
 /// A job with all that is made of rows; none where it is refused, as where rules leave no move.
 fn job(puzzle: &Puzzle, walks: &WalkSpec) -> Option<(ScramblesSpec, Arc<Loaded>)> {
-    let encoded = match puzzle.has_distinct_labels() && puzzle.degree() % 2 == 0 {
+    let encoded = match puzzle.has_distinct_labels() && puzzle.degree().is_multiple_of(2) {
         true => Column::Piece,
         false => Column::OneHot,
     };
