@@ -245,3 +245,65 @@ impl Loaded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puzzle::{PuzzleOptions, resolve};
+    use crate::scramble::{Format, Rules, Shape, WalkSpec};
+
+    #[test]
+    fn what_is_missing_or_too_much_is_refused() {
+        let shape = Shape::Pivot {
+            k_min: 1,
+            max_depth: 9,
+        };
+        let walks = WalkSpec {
+            seed: 1,
+            shape,
+            rules: Rules::NoUndo,
+        };
+        let spec = ScramblesSpec {
+            puzzle: resolve("pocket", &PuzzleOptions::default()).expect("a known puzzle"),
+            walks,
+            offset: 0,
+            rows: 1,
+            columns: vec![Column::Word, Column::Key, Column::Children, Column::Piece],
+            format: Format::Npy,
+            lists: false,
+            part_rows: 1,
+        };
+        let loaded = spec.load().expect("a question");
+        let wanted = Wanted::of(&spec);
+        let whole = loaded.drawn(wanted, 5, 7);
+        assert_eq!(loaded.check(wanted, 7, &whole), Ok(()));
+        assert!(loaded.check(wanted, 6, &whole).is_err());
+        let spoiled: [fn(&mut Drawn); 8] = [
+            |d| d.depths[3] = 9,
+            |d| drop(d.depths.pop()),
+            |d| drop(d.states.pop()),
+            |d| d.words = None,
+            |d| d.keys = Some(Vec::new()),
+            |d| d.children = None,
+            |d| drop(d.solved.as_mut().map(Vec::pop)),
+            |d| d.encoded.get_or_insert_default().push(0),
+        ];
+        for (k, spoil) in spoiled.into_iter().enumerate() {
+            let mut drawn = whole.clone();
+            spoil(&mut drawn);
+            assert!(loaded.check(wanted, 7, &drawn).is_err(), "{k}");
+        }
+        // A part is as if it had been drawn alone.
+        let part = loaded.drawn(wanted, 7, 3);
+        let [ours, alone] = [
+            whole.view(&loaded.walks, 2..5),
+            part.view(&loaded.walks, 0..3),
+        ];
+        assert_eq!(ours.difference(&alone), None);
+        let other = whole.view(&loaded.walks, 3..6);
+        assert!(other.difference(&alone).is_some());
+        let nothing = loaded.drawn(Wanted::default(), 5, 7);
+        assert_eq!(nothing.keys, None);
+        assert_eq!(loaded.check(Wanted::default(), 7, &nothing), Ok(()));
+    }
+}
