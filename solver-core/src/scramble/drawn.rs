@@ -280,12 +280,12 @@ mod tests {
         assert!(loaded.check(wanted, 6, &whole).is_err());
         let spoiled: [fn(&mut Drawn); 8] = [
             |d| d.depths[3] = 9,
-            |d| drop(d.depths.pop()),
-            |d| drop(d.states.pop()),
+            |d| d.depths.truncate(6),
+            |d| d.states.truncate(9),
             |d| d.words = None,
             |d| d.keys = Some(Vec::new()),
             |d| d.children = None,
-            |d| drop(d.solved.as_mut().map(Vec::pop)),
+            |d| d.solved.get_or_insert_default().push(0),
             |d| d.encoded.get_or_insert_default().push(0),
         ];
         for (k, spoil) in spoiled.into_iter().enumerate() {
