@@ -15,7 +15,7 @@ fn every_kernel_is_tested_and_measured() {
     assert_eq!(test["right"], true);
     assert_eq!(test["device"]["index"], index);
     let kernels = test["kernels"].as_array().expect("a list");
-    assert_eq!(kernels.len(), 6);
+    assert_eq!(kernels.len(), 9);
     assert!(
         kernels
             .iter()
@@ -28,7 +28,7 @@ fn every_kernel_is_tested_and_measured() {
     assert!(again.stdout.contains("breakpoint"), "{again:?}");
     let bench = user.json(&format!("gpu bench --gpu {index} --threads 1 --json"));
     fits("gpu-bench", &bench);
-    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(6));
+    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(9));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn scrambles_are_the_same_files() {
         files.sort();
         files
     };
-    let question = "run scrambles cube:3 --rows 30011 --part-rows 8000 --seed 11 --columns state,depth,word,solution,key --json";
+    let question = "run scrambles cube:3 --rows 12011 --part-rows 3200 --seed 11 --columns state,depth,word,solution,key --children --encode piece --json";
     let report = user.json(&format!("{question} --out cpu"));
     fits("scrambles", &report);
     assert_eq!(report["engine"], "cpu");
@@ -278,7 +278,7 @@ fn scrambles_are_the_same_files() {
             .is_some_and(|e| e.starts_with("vulkan, "))
     );
     assert!(files("gpu") == right, "the files differ");
-    for (k, fault) in ["lost,6", "memory,9", "hang,4", "wrong,5"]
+    for (k, fault) in ["lost,6", "memory,9", "hang,10", "wrong,7"]
         .iter()
         .enumerate()
     {
@@ -314,6 +314,25 @@ fn scrambles_are_the_same_files() {
             .expect("the part is there")
     };
     assert!(rows("pivot-cpu") == rows("pivot-gpu"));
+}
+
+#[test]
+fn landmarks_are_as_far_by_their_labels() {
+    let user = User::new();
+    let Some(index) = device(&user) else { return };
+    let question = "run landmarks topspin --k 4 --n 6..9 --json";
+    let right = user.json(question);
+    let report = user.json(&format!("{question} --gpu {index}"));
+    fits("landmarks", &report);
+    assert_eq!(report["landmarks"], right["landmarks"]);
+    let mut command = user.command(format!("{question} --gpu {index}").split_whitespace());
+    command.env("ANTIPODE_TEST_GPU", "wrong,3");
+    let output = common::Process::of(command).finish();
+    assert!(
+        output.stderr.contains("going on with the CPU"),
+        "{output:?}"
+    );
+    assert_eq!(output.json()["landmarks"], right["landmarks"]);
 }
 
 #[test]

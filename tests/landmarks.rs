@@ -237,6 +237,22 @@ fn the_files_are_a_table_and_a_picture() {
     let table = antipode_columns::parquet_in::Reader::open(parquet).expect("a Parquet file");
     assert_eq!(table.rows(), 100);
     assert_eq!(table.columns().join(","), lines[0]);
+    // Of the reverse of six: 5 + 3 + 1 + 1 + 3 + 5, and no neighbours that rise; of the rotations of two halves of six: 1 2 0 4 5 3.
+    let by_labels = ["manhattan", "breakpoint"].map(|name| {
+        let column = table.integers(0, name).expect("a column");
+        (column[0], column[8])
+    });
+    assert_eq!(
+        by_labels,
+        [(Some(18), Some(8)), (Some(5), Some(3))],
+        "landmarks 1 and 9"
+    );
+    for (k, name) in ["manhattan", "breakpoint"].iter().enumerate() {
+        let place = lines[0].split(',').position(|column| column == *name);
+        let cell = lines[1].split(',').nth(place.expect("a column"));
+        assert_eq!(cell, Some(["18", "5"][k]));
+        assert_eq!(report["landmarks"][0][name], [18, 5][k]);
+    }
     let distances = table.integers(0, "distance").expect("a column");
     assert_eq!((distances[0], distances[25]), (Some(10), None));
     let ratios = table.doubles(0, "ratio").expect("a column");

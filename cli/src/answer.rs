@@ -1,6 +1,7 @@
 //! What is printed of a job of any kind: its answer, or how far it is.
 
 use crate::exit::Failure;
+use crate::label_distances::LabelDistances;
 use crate::render::table::LevelTable;
 use crate::render::{batch, json, landmarks, line, summary};
 use crate::report::batch::BatchReport;
@@ -37,11 +38,8 @@ pub fn print_rest(status: &JobStatus, asked: &Asked, as_json: bool) -> Result<()
             DiameterReport::new(status, &spec.puzzle, findings, asked).print(as_json)
         }
         JobSpec::Batch(BatchSpec::Landmarks(_)) if status.state == JobState::Finished => {
-            let report = LandmarksReport::new(status, asked)?;
-            if as_json {
-                return json::print(&report);
-            }
-            landmarks::print(&report)
+            let mut labels = LabelDistances::cpu();
+            landmarks::show(&LandmarksReport::new(status, asked, &mut labels)?, as_json)
         }
         JobSpec::Batch(_) => {
             let report = BatchReport::new(status, asked);

@@ -22,7 +22,7 @@ pub fn write(report: &LandmarksReport, dir: &OutDir) -> Result<(), Failure> {
     Ok(())
 }
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 20] = [
     "n",
     "id",
     "name",
@@ -38,6 +38,8 @@ const COLUMNS: [&str; 18] = [
     "nX",
     "theta",
     "phi",
+    "manhattan",
+    "breakpoint",
     "ratio",
     "trivial",
     "state",
@@ -77,6 +79,8 @@ fn csv(report: &LandmarksReport) -> Result<Vec<u8>, Failure> {
             cell(&row.x),
             cell(&row.theta),
             cell(&row.phi),
+            row.manhattan.to_string(),
+            row.breakpoint.to_string(),
             cell(&row.ratio),
             row.trivial.to_string(),
             state(row),
@@ -115,6 +119,8 @@ fn columns(report: &LandmarksReport) -> Result<Vec<u8>, Failure> {
         ints(&|r| r.x),
         floats(&|r| r.theta),
         floats(&|r| r.phi),
+        ints(&|r| Some(r.manhattan)),
+        ints(&|r| Some(r.breakpoint)),
         floats(&|r| r.ratio),
         bools(&|r| r.trivial),
         texts(&|r| Some(state(r))),

@@ -16,6 +16,7 @@ mod gpu_args;
 mod gpu_costs;
 mod job_args;
 mod kept;
+mod label_distances;
 mod landmark_args;
 mod landmark_files;
 mod logging;

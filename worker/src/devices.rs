@@ -1,11 +1,14 @@
 //! The devices (graphics processors) of a worker: how they come into a job's engine, and what is told when one fails.
 
 use crate::net::Announcer;
-use antipode_gpu::{GpuError, JobDevices, Offer};
+use antipode_gpu::{GpuError, JobDevices, Kernels, Offer};
 use antipode_solver_core::bfs::device::{Answer, DeviceBits, DeviceTask, LevelDevice};
 use antipode_solver_core::engine::{Engine, Level, ShardId};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// About as many rows of scrambles are made at once.
+const ROWS_AT_ONCE: u64 = 1 << 16;
 
 /// The devices of one worker, all ready to compute. As many tasks are computed side by side; without any, one after the
 /// other on the processor.
@@ -41,6 +44,16 @@ impl Devices {
     /// What they compute with, and from which size on.
     pub fn offers(&self) -> &[Offer] {
         &self.offers
+    }
+
+    /// Those that make rows of scrambles quicker than the CPU, or are to make them anyway.
+    pub(crate) fn for_rows(&self) -> Vec<Arc<Kernels>> {
+        let wants = |offer: &&Offer| {
+            let costs = offer.costs.as_ref();
+            costs.is_none_or(|costs| costs.wants_rows(ROWS_AT_ONCE))
+        };
+        let offers = self.offers.iter().filter(wants);
+        offers.map(|offer| Arc::clone(&offer.kernels)).collect()
     }
 
     /// The engine of a job with those devices that have room for its tables.

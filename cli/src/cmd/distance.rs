@@ -4,17 +4,16 @@ use super::Call;
 use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
 use crate::gpu_args::GpuArgs;
+use crate::label_distances::LabelDistances;
 use crate::puzzle_arg::PuzzleArgs;
 use crate::questions::{self, Reader};
 use crate::render::{json, lines};
-use antipode_gpu::{GpuError, Kernels};
 use antipode_solver_core::distance::Question;
 use antipode_solver_core::puzzle::Puzzle;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::{States, StatesError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Manhattan or breakpoint distance of states to targets, by labels alone (`query` gives distances in the graph)
@@ -102,7 +101,7 @@ pub fn distance(args: &Args, call: &Call) -> Result<(), Failure> {
             "{all} distances do not fit one JSON object ({JSON_DISTANCES} do); ask without --json, or in parts"
         )));
     }
-    let mut engine = Engine::open(&args.gpu)?;
+    let mut engine = LabelDistances::open(&args.gpu)?;
     let pool = args.compute.pool()?;
     let mut report = Report {
         puzzle: puzzle.name().to_string(),
@@ -137,44 +136,6 @@ pub fn distance(args: &Args, call: &Call) -> Result<(), Failure> {
     match args.json {
         true => json::print_signed(&report, &call.command),
         false => Ok(()),
-    }
-}
-
-/// What computes: a graphics processor until it fails, and the CPU then.
-struct Engine {
-    device: Option<Arc<Kernels>>,
-}
-
-impl Engine {
-    fn open(args: &GpuArgs) -> Result<Engine, Failure> {
-        args.open_one().map(|device| Engine { device })
-    }
-
-    fn distances(
-        &mut self,
-        measure: Measure,
-        states: &States,
-        targets: &States,
-    ) -> Result<Vec<u32>, Failure> {
-        if let Some(device) = &self.device {
-            match device.verified_distances(measure, states, targets) {
-                Ok(made) => return Ok(made),
-                Err(error @ (GpuError::Input(_) | GpuError::Misuse { .. })) => {
-                    return Err(error.into());
-                }
-                Err(error) => {
-                    eprintln!("{error}; going on with the CPU");
-                    self.device = None;
-                }
-            }
-        }
-        distances::distances(measure, states, targets).map_err(input)
-    }
-
-    fn name(&self) -> String {
-        self.device.as_ref().map_or("cpu".into(), |device| {
-            format!("vulkan, {}", device.device().info().name)
-        })
     }
 }
 

@@ -224,12 +224,20 @@ fn bench(args: &BenchArgs, call: &Call) -> Result<(), Failure> {
             row.kernel.to_string(),
             short(row.results as f64 / row.device_seconds),
             short(row.results as f64 / row.processor_seconds),
+            alone(row),
             memory::show(row.uploaded_bytes),
             row.size.clone(),
         ]
     });
     table::print(
-        &["KERNEL", ">DEVICE/S", ">CPU/S", ">SENT", "WORK"],
+        &[
+            "KERNEL",
+            ">DEVICE/S",
+            ">CPU/S",
+            ">KERNEL ALONE/S",
+            ">SENT",
+            "WORK",
+        ],
         rows.collect(),
     )?;
     line("")?;
@@ -244,4 +252,12 @@ fn bench(args: &BenchArgs, call: &Call) -> Result<(), Failure> {
         "the longest dispatch took {}",
         span(bench.longest_dispatch_seconds)
     ))
+}
+
+/// Results a second where they stay on the device.
+fn alone(row: &Row) -> String {
+    let alone = row.alone.as_ref();
+    alone.map_or(String::new(), |alone| {
+        short(alone.results as f64 / alone.seconds)
+    })
 }

@@ -3,11 +3,14 @@
 use super::{Call, run, submit};
 use crate::answer;
 use crate::exit::Failure;
+use crate::label_distances::LabelDistances;
 use crate::landmark_args::{DEFAULT_MEMORY, LandmarkArgs};
 use crate::landmark_files;
 use crate::memory;
 use crate::out_dir::OutArgs;
+use crate::render::landmarks;
 use crate::report::landmarks::LandmarksReport;
+use antipode_proto::status::JobState;
 use antipode_solver_core::batch::BatchSpec;
 
 #[derive(Debug, clap::Args)]
@@ -46,12 +49,17 @@ pub fn run(args: &RunArgs, call: &Call) -> Result<(), Failure> {
             memory::show(compute.memory_bytes())
         )));
     }
+    let mut labels = LabelDistances::open(&args.run.how.gpu.which)?;
     let done = run::job(&BatchSpec::Landmarks(spec).into(), &args.run, call)?;
     let asked = done.asked(None, call);
-    if let Some(dir) = &out {
-        landmark_files::write(&LandmarksReport::new(&done.status, &asked)?, dir)?;
+    if done.status.state != JobState::Finished {
+        return answer::print_rest(&done.status, &asked, args.run.json);
     }
-    answer::print_rest(&done.status, &asked, args.run.json)
+    let report = LandmarksReport::new(&done.status, &asked, &mut labels)?;
+    if let Some(dir) = &out {
+        landmark_files::write(&report, dir)?;
+    }
+    landmarks::show(&report, args.run.json)
 }
 
 /// `submit landmarks FAMILY --n RANGE`.

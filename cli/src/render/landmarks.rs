@@ -1,11 +1,19 @@
 //! A landmark survey for people: a table for each size, then what it says about diameters.
 
-use super::{batch, grouped, line};
+use super::{batch, grouped, json, line};
 use crate::exit::Failure;
 use crate::report::landmarks::{LandmarkRow, LandmarksReport, SurveyRow};
 
+/// Prints it as one JSON object or for people.
+pub fn show(report: &LandmarksReport, as_json: bool) -> Result<(), Failure> {
+    match as_json {
+        true => json::print(report),
+        false => print(report),
+    }
+}
+
 /// Prints all of it.
-pub fn print(report: &LandmarksReport) -> Result<(), Failure> {
+fn print(report: &LandmarksReport) -> Result<(), Failure> {
     for survey in &report.surveys {
         line(&heading(survey))?;
         let rows: Vec<&LandmarkRow> = report.of_size(survey.n).collect();

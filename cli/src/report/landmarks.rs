@@ -5,7 +5,10 @@ use super::Asked;
 use super::batch::BatchReport;
 use super::landmark_hulls::{Hulls, hulls};
 use crate::exit::Failure;
+use crate::label_distances::LabelDistances;
 use antipode_proto::status::JobStatus;
+use antipode_solver_core::states::distances::Measure;
+use antipode_solver_core::states::{States, StatesError};
 use antipode_solver_core::survey::landmarks::celestial::Celestial;
 use antipode_solver_core::survey::landmarks::items::read_record;
 use antipode_solver_core::survey::landmarks::ratios::{self, Estimate};
@@ -44,6 +47,9 @@ pub struct LandmarkRow {
     pub x: Option<u32>,
     pub theta: Option<f64>,
     pub phi: Option<f64>,
+    /// From the identity, by labels alone.
+    pub manhattan: u32,
+    pub breakpoint: u32,
     #[serde(skip)]
     pub state: Vec<u16>,
     #[serde(skip)]
@@ -101,17 +107,24 @@ pub struct OpenRow {
 }
 
 impl LandmarksReport {
-    /// The answer of a finished job.
-    pub fn new(status: &JobStatus, asked: &Asked) -> Result<LandmarksReport, Failure> {
+    /// The answer of a finished job. `labels` computes the distances of landmarks by their labels, all of a size at once.
+    pub fn new(
+        status: &JobStatus,
+        asked: &Asked,
+        labels: &mut LabelDistances,
+    ) -> Result<LandmarksReport, Failure> {
         let sizes: Vec<Size> = status
             .items
             .iter()
             .map(|record| read_record(record).map_err(Failure::Other))
             .collect::<Result<_, _>>()?;
-        let landmarks = sizes
-            .iter()
-            .flat_map(|size| size.rows.iter().map(|row| landmark(size, row)))
-            .collect();
+        let mut landmarks = Vec::new();
+        for size in &sizes {
+            let [manhattan, breakpoint] = by_labels(size, labels)?;
+            let both = manhattan.into_iter().zip(breakpoint);
+            let rows = size.rows.iter().zip(both);
+            landmarks.extend(rows.map(|(row, by_labels)| landmark(size, row, by_labels)));
+        }
         Ok(LandmarksReport {
             batch: BatchReport::new(status, asked),
             landmarks,
@@ -125,7 +138,20 @@ impl LandmarksReport {
     }
 }
 
-fn landmark(size: &Size, row: &Row) -> LandmarkRow {
+/// Manhattan and breakpoint distances of all landmarks of a size from the identity.
+fn by_labels(size: &Size, labels: &mut LabelDistances) -> Result<[Vec<u32>; 2], Failure> {
+    let wrong = |error: StatesError| Failure::Other(format!("n = {}: {error}", size.n));
+    let mut states = States::new(size.n as usize).map_err(wrong)?;
+    for row in &size.rows {
+        states.push(&row.state).map_err(wrong)?;
+    }
+    let identity = (0..states.degree() as u16).collect();
+    let identity = States::of(states.degree(), identity).map_err(wrong)?;
+    let mut of = |measure| labels.distances(measure, &states, &identity);
+    Ok([of(Measure::Manhattan)?, of(Measure::Breakpoint)?])
+}
+
+fn landmark(size: &Size, row: &Row, (manhattan, breakpoint): (u32, u32)) -> LandmarkRow {
     let shortest = ratios::word(row);
     let word = match &row.outcome {
         Outcome::Open { word, .. } | Outcome::Proved { word, .. } => word.as_deref(),
@@ -160,6 +186,8 @@ fn landmark(size: &Size, row: &Row) -> LandmarkRow {
         x: counts.map(|c| c[2]),
         theta: celestial.map(|c| c.theta),
         phi: celestial.map(|c| c.phi),
+        manhattan,
+        breakpoint,
         state: row.state.clone(),
         ratio: ratios::ratio(size, row),
         trivial: ratios::why_trivial(size, row).is_some(),

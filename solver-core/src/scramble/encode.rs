@@ -30,6 +30,15 @@ pub struct OneHot {
     labels: usize,
 }
 
+/// What makes a column 1, for those who make columns one by one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wants {
+    /// Column by column a position and the label that it must have; none for one that is never 1.
+    Table(Vec<Option<(u16, u16)>>),
+    /// Column `c` wants the label `c % labels` at position `c / labels`.
+    EveryLabel { labels: usize },
+}
+
 impl Encoder {
     /// The encoding by pieces.
     ///
@@ -89,6 +98,22 @@ impl Encoder {
         }
     }
 
+    /// What makes a column 1.
+    pub fn wants(&self) -> Wants {
+        match self {
+            Encoder::Piece(p) => {
+                let mut out = vec![None; p.pieces * p.width * p.pieces];
+                for (label, &row) in p.rows.iter().enumerate().filter(|(_, r)| **r != usize::MAX) {
+                    for (slot, &first) in p.firsts.iter().enumerate() {
+                        out[row * p.pieces + slot] = Some((first, label as u16));
+                    }
+                }
+                Wants::Table(out)
+            }
+            Encoder::OneHot(o) => Wants::EveryLabel { labels: o.labels },
+        }
+    }
+
     /// The columns of a state that are 1. `label(i)` is the label at position `i`.
     pub fn ones(&self, label: impl Fn(usize) -> u16, mut one: impl FnMut(usize)) {
         match self {
@@ -122,6 +147,58 @@ impl Encoder {
                 },
                 |column| row[column] = 1,
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puzzle::{PuzzleOptions, resolve};
+
+    #[test]
+    fn what_columns_want_is_what_is_encoded() {
+        let of = |spec: &str, root: Option<&str>| {
+            let root = root.map(str::to_string);
+            let options = PuzzleOptions {
+                root,
+                ..PuzzleOptions::default()
+            };
+            resolve(spec, &options).expect("a known puzzle")
+        };
+        for (spec, root) in [
+            ("pocket", None),
+            ("cube:3", None),
+            ("lrx:7", None),
+            ("topspin:6,4", Some("0,0,1,1,2,2")),
+        ] {
+            let puzzle = of(spec, root);
+            let layout = Layout::of(&puzzle).expect("pieces");
+            let encoders = [
+                Encoder::piece(&puzzle, &layout).ok(),
+                Some(Encoder::one_hot(&puzzle)),
+            ];
+            let mut state = puzzle.roots()[0].to_vec();
+            for step in 0..20 {
+                let moves = puzzle.generators();
+                state = moves[(7 * step) % moves.len()].perm.apply(&state).to_vec();
+                for encoder in encoders.iter().flatten() {
+                    let mut ones = vec![0; encoder.columns()];
+                    encoder.ones(|i| state[i], |column| ones[column] = 1);
+                    let wanted: Vec<u8> = match encoder.wants() {
+                        Wants::Table(table) => table
+                            .into_iter()
+                            .map(|want| want.map(|(at, label)| state[usize::from(at)] == label))
+                            .map(|one| u8::from(one == Some(true)))
+                            .collect(),
+                        Wants::EveryLabel { labels } => (0..encoder.columns())
+                            .map(|c| usize::from(state[c / labels]) == c % labels)
+                            .map(u8::from)
+                            .collect(),
+                    };
+                    assert_eq!(ones, wanted, "{spec} {step}");
+                }
+            }
         }
     }
 }

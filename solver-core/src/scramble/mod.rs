@@ -6,6 +6,7 @@
 //! - [`rules`]: which move may follow which, as an automaton; dead ends are found beforehand.
 //! - [`walks`]: blocks of rows: lengths, words, states.
 //! - [`table`]: columns, formats, parts.
+//! - [`drawn`]: rows that were made elsewhere.
 //! - [`children`], [`encode`], [`key`], [`pieces`], [`targets`]: what is derived from a state.
 //!
 //! # A row
@@ -18,6 +19,7 @@
 pub mod children;
 mod compose;
 mod compose_narrow;
+pub mod drawn;
 pub mod encode;
 pub mod key;
 pub mod philox;
@@ -30,6 +32,7 @@ pub mod targets;
 mod vectors;
 pub mod walks;
 
+pub use drawn::{Drawn, Rows, Wanted};
 pub use spec::{Rules, ScrambleError, Shape, WalkSpec};
 pub use table::{Column, Format, ScramblesSpec};
-pub use walks::{Block, Drawn, Walks};
+pub use walks::{Block, Walks};

@@ -1,6 +1,7 @@
 //! Blocks of rows: lengths, words and states.
 
 use super::compose::{Composer, Group};
+use super::drawn::Rows;
 use super::philox::{self, LANES};
 use super::rules::Automaton;
 use super::spec::{ScrambleError, Shape, WalkSpec};
@@ -31,7 +32,7 @@ pub struct Block {
     pub depths: Vec<u32>,
     /// `states[row * n * cell_bytes ..]`: the labels of a row, little-endian.
     pub states: Vec<u8>,
-    words: Vec<u16>,
+    pub(super) words: Vec<u16>,
     stride: usize,
     extra: usize,
     first_draws: Vec<[u32; 4]>,
@@ -46,34 +47,26 @@ impl Block {
 
     /// The moves from the root to the state of a row, as generator numbers.
     pub fn word(&self, row: usize) -> &[u16] {
-        &self.words[row * self.stride..][..self.depths[row] as usize]
+        self.view().word(row)
     }
 
     /// The move after them, where walks are cut at a pivot.
     pub fn next_move(&self, row: usize) -> Option<u16> {
-        (self.extra > 0).then(|| self.words[row * self.stride + self.depths[row] as usize])
+        self.view().next_move(row)
     }
-}
 
-/// Rows that were drawn elsewhere, as [`Walks::fill`] would draw them.
-#[derive(Debug, Clone, Default)]
-pub struct Drawn {
-    /// Moves between root and state of every row.
-    pub depths: Vec<u32>,
-    /// As [`Block::states`].
-    pub states: Vec<u8>,
-    /// The moves of a row from `row * stride` on, `stride` as in [`Walks::stride`].
-    pub words: Vec<u16>,
-}
-
-impl Drawn {
-    /// Some of the rows, which are those of `walks`.
-    pub fn rows(&self, walks: &Walks, rows: std::ops::Range<usize>) -> Drawn {
-        let of = |each: usize| rows.start * each..rows.end * each;
-        Drawn {
-            depths: self.depths[rows.clone()].to_vec(),
-            states: self.states[of(walks.state_bytes())].to_vec(),
-            words: self.words[of(walks.stride())].to_vec(),
+    /// All rows; nothing has been derived from them.
+    pub fn view(&self) -> Rows<'_> {
+        Rows {
+            depths: &self.depths,
+            states: &self.states,
+            words: Some(&self.words),
+            stride: self.stride,
+            extra: self.extra,
+            keys: None,
+            children: None,
+            solved: None,
+            encoded: None,
         }
     }
 }
@@ -174,45 +167,6 @@ impl Walks {
     /// Moves that are drawn for a row, at most.
     pub fn stride(&self) -> usize {
         self.stride
-    }
-
-    /// Checks the sizes of rows that were drawn elsewhere.
-    ///
-    /// # Errors
-    /// Where depths, states and words are not of as many rows, or a row is longer than walks are.
-    pub fn check(&self, drawn: &Drawn) -> Result<(), ScrambleError> {
-        let rows = drawn.depths.len();
-        let extra = self.spec.shape.extra() as usize;
-        let longest = drawn.depths.iter().copied().max().unwrap_or(0) as usize;
-        if drawn.states.len() != rows * self.state_bytes()
-            || drawn.words.len() != rows * self.stride
-            || longest + extra > self.stride
-        {
-            return Err(ScrambleError::Values(format!(
-                "{rows} rows that were drawn elsewhere have {} bytes of states, {} moves and up to {longest} moves a row; \
-                 {} bytes, {} moves and at most {} are expected",
-                drawn.states.len(),
-                drawn.words.len(),
-                rows * self.state_bytes(),
-                rows * self.stride,
-                self.stride - extra
-            )));
-        }
-        Ok(())
-    }
-
-    /// Takes over rows that were drawn elsewhere.
-    ///
-    /// # Errors
-    /// See [`Walks::check`].
-    pub fn adopt(&self, drawn: Drawn, block: &mut Block) -> Result<(), ScrambleError> {
-        self.check(&drawn)?;
-        block.stride = self.stride;
-        block.extra = self.spec.shape.extra() as usize;
-        block.depths = drawn.depths;
-        block.states = drawn.states;
-        block.words = drawn.words;
-        Ok(())
     }
 
     /// Rows that are best drawn at once.

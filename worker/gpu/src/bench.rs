@@ -1,11 +1,11 @@
-//! How fast kernels and their twins are, as a caller sees it: data sent, computed and brought back.
+//! How fast kernels and their twins are, as a caller sees it: data sent, computed and brought back. Of rows of scrambles also
+//! what the kernels do alone.
 
 use crate::error::GpuError;
 use crate::kernels::Kernels;
-use crate::sample::Sample;
-use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use crate::sample::{self, Sample};
 use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
-use antipode_solver_core::scramble::{Block, Walks};
+use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::words;
@@ -28,6 +28,16 @@ pub struct Row {
     pub processor_seconds: f64,
     /// Bytes sent to the device in one call.
     pub uploaded_bytes: u64,
+    /// Without bringing results back, where that is measured.
+    pub alone: Option<Alone>,
+}
+
+/// What kernels do where their results stay on the device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alone {
+    /// As many as take a while.
+    pub results: u64,
+    pub seconds: f64,
 }
 
 const POSITIONS: usize = 48;
@@ -86,13 +96,34 @@ pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
             || Ok(distances::distances(measure, &products, &targets).map(drop)?),
         )?);
     }
-    rows.push(scrambles(kernels)?);
+    for (kernel, column) in [
+        ("walks", Column::State),
+        ("children", Column::Children),
+        ("encodings", Column::Piece),
+        ("keys", Column::Key),
+    ] {
+        rows.push(scrambles(kernels, kernel, column)?);
+    }
     Ok(rows)
 }
 
-/// Rows of scrambles of the 3x3x3, as `run scrambles` draws them; the processor draws blocks in all its threads.
-fn scrambles(kernels: &Arc<Kernels>) -> Result<Row, GpuError> {
-    const ROWS: usize = 200_000;
+/// The kernels alone run at least so long.
+const ALONE_SECONDS: f64 = 0.2;
+/// Rows that they make at most.
+const ALONE_ROWS: usize = 1 << 28;
+
+/// Rows of scrambles of the 3x3x3 with one column more, as `run scrambles` has them drawn; the processor draws blocks in
+/// all its threads.
+fn scrambles(
+    kernels: &Arc<Kernels>,
+    kernel: &'static str,
+    column: Column,
+) -> Result<Row, GpuError> {
+    let rows = if column == Column::State {
+        200_000
+    } else {
+        50_000
+    };
     let shape = Shape::Walk {
         min_depth: 1,
         max_depth: 30,
@@ -102,34 +133,38 @@ fn scrambles(kernels: &Arc<Kernels>) -> Result<Row, GpuError> {
         shape,
         rules: Rules::NoUndo,
     };
-    let drawn = puzzle::resolve("cube:3", &PuzzleOptions::default())
-        .map_err(|error| error.to_string())
-        .and_then(|puzzle| {
-            let walks = Walks::new(&puzzle, &spec).map_err(|error| error.to_string())?;
-            Ok((puzzle, walks))
-        });
-    let (puzzle, walks) = drawn.map_err(|error| GpuError::Misuse {
+    let job = sample::scrambles("cube:3", None, spec, &[column]);
+    let (spec, loaded) = job.map_err(|error| GpuError::Misuse {
         device: kernels.device().info().name.clone(),
         rule: error,
     })?;
-    let device = kernels.walks(&puzzle, &walks)?;
-    let blocks = ROWS / walks.block_rows();
-    row(
+    let wanted = Wanted::of(&spec);
+    let mut device = kernels.scrambles(&spec, &loaded)?;
+    let block = loaded.walks.block_rows();
+    let made = row(
         kernels,
-        "walks",
-        format!("{ROWS} scrambles of cube:3, 1 to 30 moves"),
-        ROWS as u64,
-        || device.draw(0, ROWS).map(drop),
+        kernel,
+        format!("{rows} scrambles of cube:3, 1 to 30 moves, with their {column:?}"),
+        rows as u64,
+        || device.draw(0, rows).map(drop),
         || {
-            (0..blocks)
-                .into_par_iter()
-                .for_each_init(Block::default, |block, k| {
-                    let rows = walks.block_rows();
-                    walks.fill((k * rows) as u64, rows, block);
-                });
+            (0..rows.div_ceil(block)).into_par_iter().for_each(|k| {
+                let count = block.min(rows - k * block);
+                std::hint::black_box(loaded.drawn(wanted, (k * block) as u64, count));
+            });
             Ok(())
         },
-    )
+    )?;
+    let mut results = rows;
+    loop {
+        let seconds = best(|| device.compute(0, results))?;
+        if seconds >= ALONE_SECONDS || results >= ALONE_ROWS {
+            let results = results as u64;
+            let alone = Some(Alone { results, seconds });
+            return Ok(Row { alone, ..made });
+        }
+        results *= 4;
+    }
 }
 
 fn row(
@@ -137,7 +172,7 @@ fn row(
     kernel: &'static str,
     size: String,
     results: u64,
-    device: impl Fn() -> Result<(), GpuError>,
+    mut device: impl FnMut() -> Result<(), GpuError>,
     processor: impl Fn() -> Result<(), GpuError>,
 ) -> Result<Row, GpuError> {
     let before = kernels.device().uploaded_bytes();
@@ -150,10 +185,11 @@ fn row(
         device_seconds: best(device)?,
         processor_seconds: best(processor)?,
         uploaded_bytes,
+        alone: None,
     })
 }
 
-fn best(work: impl Fn() -> Result<(), GpuError>) -> Result<f64, GpuError> {
+fn best(mut work: impl FnMut() -> Result<(), GpuError>) -> Result<f64, GpuError> {
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let begun = Instant::now();

@@ -4,12 +4,13 @@ use crate::costs::{Cost, Costs, Line, Task};
 use crate::error::GpuError;
 use crate::expand::DeviceSpace;
 use crate::kernels::Kernels;
+use crate::sample;
 use antipode_solver_core::bfs::enumerate::enumerate_with;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Engine, KernelChoice, Level, Seen, ShardId};
 use antipode_solver_core::puzzle::{self, Metric, Puzzle, PuzzleOptions};
 use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
-use antipode_solver_core::scramble::{Block, Walks};
+use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::space::{self, LayoutOptions};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -186,41 +187,39 @@ fn scrambles(kernels: &Arc<Kernels>) -> Result<Cost, GpuError> {
         min_depth: 1,
         max_depth: 30,
     };
-    let spec = WalkSpec {
+    let walks = WalkSpec {
         seed: 1,
         shape,
         rules: Rules::NoUndo,
     };
-    let puzzle = resolve("cube:3", None).map_err(misuse(kernels))?;
-    let walks = Walks::new(&puzzle, &spec).map_err(|e| misuse(kernels)(e.to_string()))?;
-    let device = kernels.walks(&puzzle, &walks)?;
-    let sizes = [1usize << 12, 1 << 17];
-    let mut on_device = [(0.0, 0.0); 2];
-    let mut on_processor = [(0.0, 0.0); 2];
-    for (at, rows) in sizes.into_iter().enumerate() {
-        let seconds = best(|| {
+    let job = sample::scrambles("cube:3", None, walks, &[Column::State]);
+    let (spec, loaded) = job.map_err(misuse(kernels))?;
+    let wanted = Wanted::of(&spec);
+    let mut device = kernels.scrambles(&spec, &loaded)?;
+    let block = loaded.walks.block_rows();
+    let mut times = [[(0.0, 0.0); 2]; 2];
+    for (at, rows) in [1usize << 12, 1 << 17].into_iter().enumerate() {
+        let on_device = best(|| {
             let begun = Instant::now();
             device.draw(0, rows)?;
             Ok(begun.elapsed().as_secs_f64())
         })?;
-        on_device[at] = (rows as f64, seconds);
-        let blocks = rows.div_ceil(walks.block_rows());
-        let seconds = best(|| {
+        let on_processor = best(|| {
             let begun = Instant::now();
-            (0..blocks)
-                .into_par_iter()
-                .for_each_init(Block::default, |block, k| {
-                    let rows = walks.block_rows();
-                    walks.fill((k * rows) as u64, rows, block);
-                });
+            (0..rows.div_ceil(block)).into_par_iter().for_each(|k| {
+                let count = block.min(rows - k * block);
+                std::hint::black_box(loaded.drawn(wanted, (k * block) as u64, count));
+            });
             Ok(begun.elapsed().as_secs_f64())
         })?;
-        on_processor[at] = ((blocks * walks.block_rows()) as f64, seconds);
+        times[0][at] = (rows as f64, on_device);
+        times[1][at] = (rows as f64, on_processor);
     }
+    let [device, processor] = times.map(Line::through);
     Ok(Cost {
         task: Task::Scrambles,
-        device: Line::through(on_device),
-        processor: Line::through(on_processor),
+        device,
+        processor,
         thin_seconds: 0.0,
     })
 }

@@ -31,7 +31,7 @@ mod vulkan;
 pub use costs::{Cost, Costs, LevelSize, Line, Task};
 pub use error::GpuError;
 pub use expand::{DeviceSpace, JobDevices, Offer, OnFailure};
-pub use kernels::{DeviceWalks, Kernels};
+pub use kernels::{DeviceRows, Kernels};
 #[doc(hidden)]
 pub use vulkan::Fault;
 pub use vulkan::{Choice, Device, DeviceInfo, Kind, Options, Settings, Vulkan};

@@ -1,7 +1,11 @@
 //! Inputs for tests and measurements that are the same on every machine.
 
 use antipode_solver_core::perm::Perm;
+use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use antipode_solver_core::scramble::table::Loaded;
+use antipode_solver_core::scramble::{Column, Format, ScramblesSpec, WalkSpec};
 use antipode_solver_core::states::States;
+use std::sync::Arc;
 
 /// Numbers from a seed (splitmix64, by Steele, Lea and Flood).
 pub struct Sample(u64);
@@ -59,4 +63,29 @@ impl Sample {
         };
         (0..count).map(|_| word()).collect()
     }
+}
+
+/// A job of scrambles of a named puzzle, of a root or the usual one; a sentence where there is none.
+pub fn scrambles(
+    name: &str,
+    root: Option<&str>,
+    walks: WalkSpec,
+    columns: &[Column],
+) -> Result<(ScramblesSpec, Arc<Loaded>), String> {
+    let options = PuzzleOptions {
+        root: root.map(str::to_string),
+        ..PuzzleOptions::default()
+    };
+    let spec = ScramblesSpec {
+        puzzle: puzzle::resolve(name, &options).map_err(|error| error.to_string())?,
+        walks,
+        offset: 0,
+        rows: 1,
+        columns: columns.to_vec(),
+        format: Format::Npy,
+        lists: false,
+        part_rows: 1,
+    };
+    let loaded = spec.load().map_err(|error| error.to_string())?;
+    Ok((spec, Arc::new(loaded)))
 }

@@ -2,10 +2,9 @@
 
 use crate::error::GpuError;
 use crate::kernels::Kernels;
-use crate::sample::Sample;
-use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use crate::sample::{self, Sample};
 use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
-use antipode_solver_core::scramble::{Block, Walks};
+use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::{States, words};
 use serde::Serialize;
@@ -88,9 +87,19 @@ pub fn run(kernels: &Arc<Kernels>, seed: u64) -> Result<Vec<Compared>, GpuError>
         "manhattan",
         "breakpoint",
         "walks",
+        "children",
+        "encodings",
+        "keys",
     ]
     .map(Compared::new);
-    let [compose, apply, cycles, manhattan, breakpoint, walks] = &mut out;
+    let [
+        compose,
+        apply,
+        cycles,
+        manhattan,
+        breakpoint,
+        scrambles @ ..,
+    ] = &mut out;
     for (call, [degree, count, others]) in SIZES.into_iter().enumerate() {
         let mut sample = Sample::new(seed.wrapping_add(call as u64));
         let what = format!("{degree} positions, {count} by {others}");
@@ -134,17 +143,22 @@ pub fn run(kernels: &Arc<Kernels>, seed: u64) -> Result<Vec<Compared>, GpuError>
             &words::cycles(&products)?,
         );
     }
-    for spec in ["pocket", "cube:3", "lrx:301"] {
-        compare_walks(walks, kernels, spec, seed)?;
+    for job in [
+        ("pocket", None, Column::Piece),
+        ("cube:3", None, Column::Piece),
+        ("lrx:301", None, Column::OneHot),
+        ("topspin:8,4", Some("0,0,0,1,1,1,2,2"), Column::OneHot),
+    ] {
+        compare_scrambles(scrambles, kernels, job, seed)?;
     }
     Ok(out.to_vec())
 }
 
-/// Rows of all shapes: states, depths and moves.
-fn compare_walks(
-    compared: &mut Compared,
+/// Rows of all shapes with everything that is made of them.
+fn compare_scrambles(
+    [walks, children, encodings, keys]: &mut [Compared; 4],
     kernels: &Arc<Kernels>,
-    spec: &str,
+    (name, root, encoded): (&str, Option<&str>, Column),
     seed: u64,
 ) -> Result<(), GpuError> {
     let shapes = [
@@ -161,27 +175,32 @@ fn compare_walks(
             max_depth: 30,
         },
     ];
-    let Ok(puzzle) = puzzle::resolve(spec, &PuzzleOptions::default()) else {
-        return Ok(());
-    };
+    let columns = [Column::Word, Column::Key, Column::Children, encoded];
     for shape in shapes {
         let rules = Rules::NoUndo;
-        let Ok(walks) = Walks::new(&puzzle, &WalkSpec { seed, shape, rules }) else {
+        let spec = WalkSpec { seed, shape, rules };
+        let Ok((spec, loaded)) = sample::scrambles(name, root, spec, &columns) else {
             continue;
         };
         // The counter passes 32 bits on the way.
-        let (first, rows) = ((1 << 32) - 200, 777);
-        let drawn = kernels.walks(&puzzle, &walks)?.draw(first, rows)?;
-        let mut right = Block::default();
-        walks.fill(first, rows, &mut right);
-        let what = format!("{spec}, {shape:?}");
-        compared.compare(&what, &drawn.states, &right.states);
-        compared.compare(&what, &drawn.depths, &right.depths);
+        let (first, rows) = ((1 << 32) - 200, 277);
+        let drawn = kernels.scrambles(&spec, &loaded)?.draw(first, rows)?;
+        let right = loaded.drawn(Wanted::of(&spec), first, rows);
+        let what = format!("{name}, {shape:?}");
+        walks.compare(&what, &drawn.states, &right.states);
+        walks.compare(&what, &drawn.depths, &right.depths);
+        let [ours, theirs] = [&drawn, &right].map(|made| made.view(&loaded.walks, 0..rows));
         for row in 0..rows {
-            let words = &drawn.words[row * walks.stride()..];
-            let length = right.depths[row] as usize;
-            compared.compare(&what, &words[..length], right.word(row));
+            walks.compare(&what, ours.word(row), theirs.word(row));
         }
+        let [mine, right] = [ours.children, theirs.children].map(Option::unwrap_or_default);
+        children.compare(&what, mine, right);
+        let [mine, right] = [ours.solved, theirs.solved].map(Option::unwrap_or_default);
+        children.compare(&what, mine, right);
+        let [mine, right] = [ours.encoded, theirs.encoded].map(Option::unwrap_or_default);
+        encodings.compare(&what, mine, right);
+        let [mine, right] = [ours.keys, theirs.keys].map(Option::unwrap_or_default);
+        keys.compare(&what, mine, right);
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! not asked again.
 
 use crate::error::GpuError;
-use crate::kernels::{DeviceWalks, Kernels};
-use antipode_solver_core::scramble::{Block, Drawn, Walks};
+use crate::kernels::{DeviceRows, Kernels};
+use antipode_solver_core::scramble::Drawn;
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
 
@@ -43,42 +43,29 @@ impl Kernels {
 /// Rows of scrambles that are computed again, in three places.
 const SAMPLED_ROWS: usize = 24;
 
-impl DeviceWalks {
-    /// As [`DeviceWalks::draw`]; the first, the middle and the last rows, up to 24 in all, are compared with those of `walks`,
-    /// from which this was made.
+impl DeviceRows {
+    /// As [`DeviceRows::draw`]; the first, the middle and the last rows, up to 24 in all, are compared with those of the
+    /// processor, with all that was made of them.
     ///
     /// # Errors
-    /// [`GpuError::Wrong`], now and whenever this device is asked again; and those of [`DeviceWalks::draw`].
-    pub fn verified_draw(
-        &self,
-        walks: &Walks,
-        first_row: u64,
-        rows: usize,
-    ) -> Result<Drawn, GpuError> {
+    /// [`GpuError::Wrong`], now and whenever this device is asked again; and those of [`DeviceRows::draw`].
+    pub fn verified_draw(&mut self, first_row: u64, rows: usize) -> Result<Drawn, GpuError> {
         let drawn = self.draw(first_row, rows)?;
+        let (loaded, wanted) = self.twin();
+        let wrong = |what: String| Err(self.kernels().device().quarantine(what));
+        if let Err(error) = loaded.check(wanted, rows, &drawn) {
+            return wrong(error.to_string());
+        }
         let count = (SAMPLED_ROWS / 3).min(rows);
-        let mut right = Block::default();
         for from in [0, (rows - count) / 2, rows - count] {
-            walks.fill(first_row.wrapping_add(from as u64), count, &mut right);
-            let bytes = walks.state_bytes();
-            let states = drawn.states.get(from * bytes..(from + count) * bytes);
-            let depths = drawn.depths.get(from..from + count);
-            let words = (0..count).all(|row| {
-                let at = (from + row) * walks.stride();
-                let moves = drawn.words.get(at..at + walks.stride());
-                let word = right.word(row);
-                moves.is_some_and(|moves| {
-                    moves.starts_with(word)
-                        && right
-                            .next_move(row)
-                            .is_none_or(|next| moves[word.len()] == next)
-                })
-            });
-            if !words || states != Some(&right.states[..]) || depths != Some(&right.depths[..]) {
-                return Err(self.kernels().device().quarantine(format!(
-                    "scrambles from row {} on are not those of the processor",
-                    first_row.wrapping_add(from as u64)
-                )));
+            let first = first_row.wrapping_add(from as u64);
+            let right = loaded.drawn(wanted, first, count);
+            let right = right.view(&loaded.walks, 0..count);
+            let ours = drawn.view(&loaded.walks, from..from + count);
+            if let Some(what) = ours.difference(&right) {
+                return wrong(format!(
+                    "the {what} of scrambles from row {first} on are not those of the processor"
+                ));
             }
         }
         Ok(drawn)

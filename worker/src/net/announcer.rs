@@ -33,6 +33,17 @@ impl Announcer {
         }
     }
 
+    /// One that nobody listens to.
+    #[cfg(test)]
+    pub(crate) fn alone(job: JobId) -> Announcer {
+        let (events, _) = tokio::sync::mpsc::unbounded_channel();
+        Announcer {
+            job,
+            artifacts: Weak::new(),
+            events,
+        }
+    }
+
     /// A sentence that `antipode explain WORKER` shows, also after a time without connection.
     pub fn note(&self, text: impl Into<String>) {
         let text = text.into();

@@ -47,7 +47,11 @@ pub async fn run(
                 engine.limit_memory(memory_bytes);
                 Arc::new(devices.attach(engine, announcer)) as Arc<dyn Compute>
             }
-            JobSpec::Batch(batch) => Arc::new(Items(exec::batch::load(batch, definition)?)),
+            JobSpec::Batch(batch) => {
+                let kernels = devices.for_rows();
+                let batch = exec::batch::load(batch, definition, &kernels, announcer)?;
+                Arc::new(Items(batch))
+            }
         })
     });
     run_with(config, loader, shutdown).await

@@ -1,16 +1,18 @@
 //! Scrambles as files: the parts of a job are its items. A part is made row group by row group, a row group in
 //! parallel; its bytes depend on the question and the part's number alone.
 
+mod device;
 mod fields;
 mod metadata;
 mod rows;
 
+pub use device::{DeviceDraws, OnFailure};
 pub use metadata::describe;
 pub use rows::{Draws, Labels};
 
 use antipode_columns::{Batch as Columns, ColumnsError, Field, json_lines, npy, parquet_out};
 use antipode_solver_core::batch::{Batch, ItemOutput, Stop};
-use antipode_solver_core::engine::EngineError;
+use antipode_solver_core::engine::{EngineError, OnDevice};
 use antipode_solver_core::scramble::table::Loaded;
 use antipode_solver_core::scramble::{Format, ScrambleError, ScramblesSpec};
 use std::io::Write;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 /// A loaded job of scrambles.
 pub struct Parts {
     spec: ScramblesSpec,
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     labels: Option<Arc<dyn Labels>>,
     draws: Option<Arc<dyn Draws>>,
     fields: Vec<Field>,
@@ -35,7 +37,7 @@ impl Parts {
         spec: ScramblesSpec,
         labels: Option<Arc<dyn Labels>>,
     ) -> Result<Parts, ScrambleError> {
-        let loaded = spec.load()?;
+        let loaded = Arc::new(spec.load()?);
         let fields = fields::of(&spec, &loaded);
         let description = describe(&spec, &loaded).to_string();
         Ok(Parts {
@@ -63,7 +65,7 @@ impl Parts {
         &self.fields
     }
 
-    pub fn loaded(&self) -> &Loaded {
+    pub fn loaded(&self) -> &Arc<Loaded> {
         &self.loaded
     }
 
@@ -127,7 +129,10 @@ impl Batch for Parts {
 
     fn item_bytes(&self, _: u32) -> u64 {
         // The file grows by doubling, and beside it lies the row group, twice while it is put together.
-        2 * self.part_bytes() + 2 * u64::from(self.spec.group_rows()) * self.spec.row_bytes()
+        let group = u64::from(self.spec.group_rows()) * self.spec.row_bytes();
+        // Rows that are drawn elsewhere come all at once: as the device leaves them, and as they are read there.
+        let elsewhere = if self.draws.is_some() { 2 * group } else { 0 };
+        2 * self.part_bytes() + 2 * group + elsewhere
     }
 
     fn run(&self, item: u32, stop: &Stop) -> Result<ItemOutput, EngineError> {
@@ -136,11 +141,15 @@ impl Batch for Parts {
             PartError::Engine(error) => error,
             PartError::Columns(error) => EngineError::Violated(error.to_string()),
         })?;
+        let (first, rows) = self.spec.part(item);
+        let draws = self.draws.as_ref();
+        let on_device = draws.is_some_and(|draws| draws.has_drawn(first..first + rows));
         Ok(ItemOutput {
             count,
             record: Vec::new(),
             rows: Some(bytes),
-            on_device: None,
+            // The tables are sent once, before the first row.
+            on_device: on_device.then(OnDevice::default),
         })
     }
 }

@@ -1,77 +1,67 @@
-//! Columns of rows: blocks of walks, drawn in parallel.
+//! Columns of rows: blocks of walks, drawn in parallel here, or all at once elsewhere.
 
 use super::Parts;
 use antipode_columns::{Batch, Cell, Column as Made, Values};
 use antipode_solver_core::engine::EngineError;
-use antipode_solver_core::scramble::key::key;
-use antipode_solver_core::scramble::{Block, Column, Drawn, ScrambleError};
+use antipode_solver_core::scramble::{Block, Column, Drawn, Rows, Wanted};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Exact distances of rows, from somewhere.
 pub trait Labels: Send + Sync {
-    /// The distance to the nearest root of every row of a block.
+    /// The distance to the nearest root of every row; moves are there.
     ///
     /// # Errors
     /// Why they cannot be had.
-    fn distances(&self, block: &Block) -> Result<Vec<u32>, String>;
+    fn distances(&self, rows: &Rows<'_>) -> Result<Vec<u32>, String>;
 }
 
 /// Draws rows somewhere else than in the threads of this processor.
 pub trait Draws: Send + Sync {
-    /// The rows `first .. first + rows` as [`antipode_solver_core::scramble::Walks::fill`] has them; none where they cannot
-    /// be had (any more).
+    /// The rows `first .. first + rows` as [`antipode_solver_core::scramble::table::Loaded::drawn`] has them, with what the
+    /// columns of the job need ([`Wanted::of`]); none where they cannot be had (any more). Not to be called back from: it
+    /// may wait for other threads of the pool that it is called in.
     fn draw(&self, first: u64, rows: usize) -> Option<Drawn>;
+
+    /// Were some of these rows drawn there?
+    fn has_drawn(&self, rows: Range<u64>) -> bool;
 }
 
-/// Rows that are drawn together.
+/// Rows that are put together by one thread.
 const ROWS_TOGETHER: usize = 4096;
 
 /// The rows `first .. first + rows`, in pieces that follow each other.
 pub(super) fn group(parts: &Parts, first: u64, rows: usize) -> Result<Vec<Batch>, EngineError> {
-    let walks = &parts.loaded.walks;
     let drawn = parts.draws.as_ref();
     let drawn = drawn.and_then(|draws| draws.draw(first, rows));
     if let Some(drawn) = &drawn {
-        let wrong = |error: ScrambleError| EngineError::Violated(error.to_string());
-        walks.check(drawn).map_err(wrong)?;
-        if drawn.depths.len() != rows {
-            return Err(EngineError::Violated(format!(
-                "{} rows were drawn instead of {rows}",
-                drawn.depths.len()
-            )));
-        }
+        let checked = parts.loaded.check(Wanted::of(&parts.spec), rows, drawn);
+        checked.map_err(|error| EngineError::Violated(error.to_string()))?;
     }
     let starts: Vec<usize> = (0..rows).step_by(ROWS_TOGETHER).collect();
     starts
         .into_par_iter()
         .map_init(Block::default, |block, from| {
             let count = ROWS_TOGETHER.min(rows - from);
-            let drawn = drawn.as_ref();
-            let drawn = drawn.map(|drawn| drawn.rows(walks, from..from + count));
-            piece(parts, first + from as u64, count, drawn.as_ref(), block)
+            match &drawn {
+                None => piece(parts, first + from as u64, count, block),
+                Some(drawn) => {
+                    let rows = drawn.view(&parts.loaded.walks, from..from + count);
+                    columns(parts, first + from as u64, &rows)
+                }
+            }
         })
         .collect()
 }
 
-/// Rows that are put together by one thread; `drawn` has them where they were drawn elsewhere.
-fn piece(
-    parts: &Parts,
-    first: u64,
-    rows: usize,
-    drawn: Option<&Drawn>,
-    block: &mut Block,
-) -> Result<Batch, EngineError> {
+/// Rows that are drawn and put together by one thread.
+fn piece(parts: &Parts, first: u64, rows: usize, block: &mut Block) -> Result<Batch, EngineError> {
     let walks = &parts.loaded.walks;
     let mut out: Option<Batch> = None;
     for from in (0..rows).step_by(walks.block_rows()) {
         let count = walks.block_rows().min(rows - from);
-        match drawn {
-            None => walks.fill(first + from as u64, count, block),
-            Some(drawn) => walks
-                .adopt(drawn.rows(walks, from..from + count), block)
-                .map_err(|error| EngineError::Violated(error.to_string()))?,
-        }
-        let made = columns(parts, first + from as u64, block)?;
+        walks.fill(first + from as u64, count, block);
+        let made = columns(parts, first + from as u64, &block.view())?;
         match &mut out {
             None => out = Some(made),
             Some(out) => {
@@ -84,13 +74,12 @@ fn piece(
     Ok(out.unwrap_or_default())
 }
 
-/// The columns of a block.
-fn columns(parts: &Parts, first: u64, block: &Block) -> Result<Batch, EngineError> {
+/// The columns of rows; what was derived with them is taken over.
+fn columns(parts: &Parts, first: u64, block: &Rows<'_>) -> Result<Batch, EngineError> {
     let (spec, loaded) = (&parts.spec, &parts.loaded);
     let cell_bytes = loaded.walks.cell_bytes();
     let cell = if cell_bytes == 1 { Cell::U8 } else { Cell::U16 };
     let degree = spec.puzzle.degree();
-    let state_bytes = loaded.walks.state_bytes();
     let moves = loaded.children.moves();
     let rows = 0..block.rows();
     let full = Made::full;
@@ -103,7 +92,7 @@ fn columns(parts: &Parts, first: u64, block: &Block) -> Result<Batch, EngineErro
             Column::State => full(Values::Vector {
                 cell,
                 len: degree,
-                bytes: block.states.clone(),
+                bytes: block.states.to_vec(),
             }),
             Column::Depth => full(Values::I32(
                 block.depths.iter().map(|&d| d.cast_signed()).collect(),
@@ -143,14 +132,15 @@ fn columns(parts: &Parts, first: u64, block: &Block) -> Result<Batch, EngineErro
                 let next = |row| block.next_move(row).unwrap_or(0).into();
                 full(Values::I32(rows.clone().map(next).collect()))
             }
-            Column::Key => {
-                let states = block.states.chunks_exact(state_bytes);
-                full(Values::U64(states.map(|s| key(cell.numbers(s))).collect()))
-            }
+            Column::Key => full(Values::U64(match block.keys {
+                Some(keys) => keys.to_vec(),
+                None => loaded.keys_of(block.states),
+            })),
             Column::Children => {
-                let (mut bytes, mut solved) = (Vec::new(), Vec::new());
-                loaded.children.states(&block.states, &mut bytes);
-                loaded.children.solved(&block.states, &mut solved);
+                let (bytes, solved) = match (block.children, block.solved) {
+                    (Some(children), Some(solved)) => (children.to_vec(), solved.to_vec()),
+                    _ => loaded.children_of(block.states),
+                };
                 columns.push(full(Values::Vector {
                     cell,
                     len: degree * moves,
@@ -162,19 +152,14 @@ fn columns(parts: &Parts, first: u64, block: &Block) -> Result<Batch, EngineErro
                     bytes: solved,
                 })
             }
-            Column::Piece | Column::OneHot => {
-                let mut bytes = Vec::new();
-                let mut len = 0;
-                if let Some(encoder) = &loaded.encoder {
-                    len = encoder.columns();
-                    encoder.encode(&block.states, state_bytes, cell_bytes, &mut bytes);
-                }
-                full(Values::Vector {
-                    cell: Cell::U8,
-                    len,
-                    bytes,
-                })
-            }
+            Column::Piece | Column::OneHot => full(Values::Vector {
+                cell: Cell::U8,
+                len: loaded.encoder.as_ref().map_or(0, |e| e.columns()),
+                bytes: match block.encoded {
+                    Some(encoded) => encoded.to_vec(),
+                    None => loaded.encodings_of(block.states).unwrap_or_default(),
+                },
+            }),
         };
         columns.push(made);
     }

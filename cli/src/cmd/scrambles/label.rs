@@ -14,7 +14,7 @@ use antipode_solver_core::distance::PackedDistances;
 use antipode_solver_core::engine::{Engine, Level, ShardId};
 use antipode_solver_core::job::{BfsSpec, JobSpec, Keep};
 use antipode_solver_core::puzzle::{Generator, Puzzle, State};
-use antipode_solver_core::scramble::Block;
+use antipode_solver_core::scramble::Rows;
 use antipode_solver_core::space::LayoutOptions;
 use antipode_worker::scrambles::Labels;
 use std::collections::BTreeSet;
@@ -155,7 +155,7 @@ fn inverted(puzzle: &Puzzle) -> Result<Puzzle, Failure> {
 }
 
 impl Labels for Exact {
-    fn distances(&self, block: &Block) -> Result<Vec<u32>, String> {
+    fn distances(&self, block: &Rows<'_>) -> Result<Vec<u32>, String> {
         match &self.known {
             Known::Distances(distances) => {
                 let word = |row| -> Vec<u16> {

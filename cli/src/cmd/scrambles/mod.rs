@@ -1,6 +1,5 @@
 //! Scrambles: making them in this process, and what is done with a folder of them.
 
-mod device;
 mod label;
 pub mod run;
 mod targets;

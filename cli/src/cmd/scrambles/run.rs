@@ -3,7 +3,6 @@
 
 use super::super::run::RunArgs;
 use super::super::{Call, block_on};
-use super::device::Device;
 use super::label;
 use super::unique::{self, Dropped};
 use crate::connect::CoordinatorArgs;
@@ -15,7 +14,7 @@ use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
-use antipode_worker::scrambles::{Draws, Labels, PartError, Parts, describe};
+use antipode_worker::scrambles::{Devices, Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
@@ -74,17 +73,26 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     };
     let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
-    let device = match kernels {
-        None => None,
-        Some(kernels) => Device::or_cpu(&kernels, &spec, loaded.walks)?.map(Arc::new),
-    };
     let mut parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
-    if let Some(device) = &device {
-        parts = parts.with_draws(Arc::clone(device) as Arc<dyn Draws>);
+    let kernels: Vec<_> = kernels.into_iter().collect();
+    let doubtful = Arc::<Mutex<BTreeSet<u64>>>::default();
+    let on_failure = {
+        let doubtful = Arc::clone(&doubtful);
+        Box::new(move |why: &GpuError, rows: &[u64]| {
+            eprintln!("{why}; going on with the CPU");
+            let mut doubtful = doubtful.lock().unwrap_or_else(PoisonError::into_inner);
+            doubtful.extend(rows);
+        })
+    };
+    let devices = DeviceDraws::new(&kernels, parts.spec(), parts.loaded(), on_failure)?;
+    let devices = devices.map(Arc::new);
+    if let Some(devices) = &devices {
+        parts = parts.with_draws(Arc::clone(devices) as Arc<dyn Draws>);
     }
     let work = Arc::new(Work {
         parts,
-        device,
+        devices,
+        doubtful,
         dataset,
         unique: args.unique,
         memory_bytes: args.run.how.compute.memory_bytes(),
@@ -105,7 +113,9 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
 /// What the threads share.
 struct Work {
     parts: Parts,
-    device: Option<Arc<Device>>,
+    devices: Option<Arc<DeviceDraws>>,
+    /// First rows of row groups that a device made which was wrong later.
+    doubtful: Arc<Mutex<BTreeSet<u64>>>,
     dataset: Dataset,
     unique: bool,
     memory_bytes: u64,
@@ -270,8 +280,8 @@ fn report(work: &Work, made: &Made, seconds: f64) -> ScramblesReport {
         seconds,
         rows_per_second: spec.rows as f64 / seconds.max(1e-9),
         engine: work
-            .device
+            .devices
             .as_ref()
-            .map_or("cpu".into(), |device| device.engine()),
+            .map_or("cpu".into(), |devices| devices.engine()),
     }
 }

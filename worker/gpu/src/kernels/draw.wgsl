@@ -21,8 +21,8 @@ struct Shape {
     // The situation before the first move, as two words.
     start_first: u32,
     start_allowed: u32,
-    // Rows of the block.
-    block: u32,
+    // Words of moves a row.
+    pairs: u32,
     // First row, and how many, of this dispatch.
     first: u32,
     rows: u32,
@@ -32,7 +32,7 @@ var<immediate> shape: Shape;
 // For each move that is allowed somewhere: where the next list begins; its length, and the move above 16 bits.
 @group(0) @binding(0) var<storage, read> entries: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read_write> depths: array<u32>;
-// Move t of row r in half t & 1 of word (t >> 1) * block + r.
+// Move t of row r in half t & 1 of word r * pairs + (t >> 1); 0 behind the last one.
 @group(0) @binding(2) var<storage, read_write> moves: array<u32>;
 
 // The upper half of a product.
@@ -45,6 +45,11 @@ fn high(a: u32, b: u32) -> u32 {
     let hl = ah * bl;
     let middle = ((al * bl) >> 16u) + (lh & 0xffffu) + (hl & 0xffffu);
     return ah * bh + (lh >> 16u) + (hl >> 16u) + (middle >> 16u);
+}
+
+// The same for b below 2^16, in fewer steps.
+fn below(a: u32, b: u32) -> u32 {
+    return ((a >> 16u) * b + (((a & 0xffffu) * b) >> 16u)) >> 16u;
 }
 
 // Philox4x32-10.
@@ -80,18 +85,17 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     depths[row] = depth;
     let length = depth + shape.extra;
     var situation = vec2<u32>(shape.start_first, shape.start_allowed);
-    var pair = 0u;
-    for (var t = 0u; t < length; t++) {
-        let draw = t + 1u;
-        if (draw & 3u) == 0u {
-            draws = philox(stream, draw >> 2u);
+    for (var k = 0u; k < shape.pairs; k++) {
+        var pair = 0u;
+        for (var t = 2u * k; t < min(2u * k + 2u, length); t++) {
+            let draw = t + 1u;
+            if (draw & 3u) == 0u {
+                draws = philox(stream, draw >> 2u);
+            }
+            let chosen = below(draws[draw & 3u], situation.y & 0xffffu);
+            situation = entries[situation.x + chosen];
+            pair |= (situation.y >> 16u) << ((t & 1u) * 16u);
         }
-        let k = high(draws[draw & 3u], situation.y & 0xffffu);
-        situation = entries[situation.x + k];
-        pair |= (situation.y >> 16u) << ((t & 1u) * 16u);
-        if (t & 1u) == 1u || t + 1u == length {
-            moves[(t >> 1u) * shape.block + row] = pair;
-            pair = 0u;
-        }
+        moves[row * shape.pairs + k] = pair;
     }
 }

@@ -2,12 +2,14 @@
 //! computes one element a thread, and every word of a result has one writer.
 
 mod cycles;
+mod derived;
 mod distances;
+mod room;
 mod rows;
 mod walks;
 mod words;
 
-pub use walks::DeviceWalks;
+pub use walks::DeviceRows;
 
 use crate::error::GpuError;
 use crate::pace::Pace;
@@ -28,6 +30,10 @@ pub struct Kernels {
     breakpoint: Pipeline,
     draw: Pipeline,
     walk: Pipeline,
+    children: Pipeline,
+    solved: Pipeline,
+    encoded: Pipeline,
+    keys: Pipeline,
     pub(crate) expand: ExpandKernels,
 }
 
@@ -68,7 +74,11 @@ impl Kernels {
             manhattan: device.pipeline(shader!("distances", c"manhattan", 3, 6))?,
             breakpoint: device.pipeline(shader!("distances", c"breakpoint", 3, 6))?,
             draw: device.pipeline(shader!("draw", c"main", 3, 15))?,
-            walk: device.pipeline(shader!("walk", c"main", 5, 6))?,
+            walk: device.pipeline(shader!("walk", c"main", 5, 8))?,
+            children: device.pipeline(shader!("derived", c"children", 3, 8))?,
+            solved: device.pipeline(shader!("derived", c"solved", 3, 8))?,
+            encoded: device.pipeline(shader!("derived", c"encoded", 3, 8))?,
+            keys: device.pipeline(shader!("derived", c"keys", 3, 8))?,
             expand: ExpandKernels {
                 origins: device.pipeline(shader!("origins", c"main", 5, 5))?,
                 leaf: device.pipeline(shader!("leaf", c"main", 5, 7))?,

@@ -206,6 +206,33 @@ impl Buffer {
         Ok(())
     }
 
+    /// Appends the bytes of the first `rows` rows of a download buffer, which have `row_words` words each, as they lie in
+    /// memory; of each row the first `row_bytes`.
+    ///
+    /// # Errors
+    /// Another kind of buffer, or a shorter one.
+    pub fn read_rows(
+        &self,
+        rows: usize,
+        row_words: usize,
+        row_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), GpuError> {
+        let words = rows.saturating_mul(row_words);
+        let map = self.mapped(Place::Download, words)?;
+        // SAFETY: as in `read`: so many words are there, and nobody writes them while the buffer is borrowed here.
+        let bytes = unsafe { std::slice::from_raw_parts(map.as_ptr().cast::<u8>(), 4 * words) };
+        if row_bytes == 4 * row_words {
+            out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        out.reserve(rows * row_bytes.min(4 * row_words));
+        for row in bytes.chunks_exact(4 * row_words.max(1)) {
+            out.extend_from_slice(row.get(..row_bytes).unwrap_or(row));
+        }
+        Ok(())
+    }
+
     fn mapped(&self, place: Place, words: usize) -> Result<NonNull<u32>, GpuError> {
         let memory = &*self.memory;
         memory.shared.check()?;
