@@ -5,12 +5,13 @@ use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::{self, Sample};
 use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
-use antipode_solver_core::scramble::{Column, Wanted};
+use antipode_solver_core::scramble::{Block, Column, Wanted};
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::words;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -140,7 +141,7 @@ fn scrambles(
     })?;
     let wanted = Wanted::of(&spec);
     let mut device = kernels.scrambles(&spec, &loaded)?;
-    let block = loaded.walks.block_rows();
+    let together = loaded.walks.block_rows();
     let made = row(
         kernels,
         kernel,
@@ -148,9 +149,15 @@ fn scrambles(
         rows as u64,
         || device.draw(0, rows).map(drop),
         || {
-            (0..rows.div_ceil(block)).into_par_iter().for_each(|k| {
-                let count = block.min(rows - k * block);
-                std::hint::black_box(loaded.drawn(wanted, (k * block) as u64, count));
+            let blocks = (0..rows.div_ceil(together)).into_par_iter();
+            // Block by block in the same memory, as files are written.
+            blocks.for_each_init(Block::default, |block, k| {
+                let count = together.min(rows - k * together);
+                loaded.walks.fill((k * together) as u64, count, block);
+                let states = &block.states;
+                black_box(wanted.keys.then(|| loaded.keys_of(states)));
+                black_box(wanted.children.then(|| loaded.children_of(states)));
+                black_box(wanted.encoded.then(|| loaded.encodings_of(states)));
             });
             Ok(())
         },
