@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 #[test]
 fn every_kernel_is_tested_and_measured() {
     let user = User::new();
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let test = user.json(&format!("gpu test --gpu {index} --seed 7 --json"));
     fits("gpu-test", &test);
     assert_eq!(test["right"], true);
     assert_eq!(test["device"]["index"], index);
     let kernels = test["kernels"].as_array().expect("a list");
-    assert_eq!(kernels.len(), 9);
+    assert_eq!(kernels.len(), 12);
     assert!(
         kernels
             .iter()
@@ -28,13 +30,15 @@ fn every_kernel_is_tested_and_measured() {
     assert!(again.stdout.contains("breakpoint"), "{again:?}");
     let bench = user.json(&format!("gpu bench --gpu {index} --threads 1 --json"));
     fits("gpu-bench", &bench);
-    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(9));
+    assert_eq!(bench["kernels"].as_array().map(Vec::len), Some(12));
 }
 
 #[test]
 fn the_script_for_machines_with_a_card() {
     let user = User::new();
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let run = |device: &str| {
         let script = repository().join("deploy/bench/gpu.sh");
         let status = std::process::Command::new("bash")
@@ -65,7 +69,9 @@ fn the_script_for_machines_with_a_card() {
 #[test]
 fn the_validation_layer_has_nothing_to_say() {
     let user = User::new();
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let test = user.run(&format!("gpu test --gpu {index} --validate --json"));
     if test
         .stderr
@@ -84,7 +90,9 @@ fn the_validation_layer_has_nothing_to_say() {
 #[test]
 fn a_device_that_is_wrong_is_told() {
     let user = User::new();
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     // Submissions of the first call: three uploads, one dispatch, the result.
     let mut command = user.command(["gpu", "test", "--json", "--gpu", &index.to_string()]);
     command.env("ANTIPODE_TEST_GPU", "wrong,4");
@@ -227,7 +235,9 @@ fn a_matrix_from_files_and_words() {
         output.stdout, "0  [0 1 2 3 4]\n3  L X\n0  (no move)\n",
         "{output:?}"
     );
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let output = user.run(&format!("{line} --gpu {index}"));
     assert_eq!(
         (output.code, output.stdout.as_str()),
@@ -253,7 +263,9 @@ fn a_matrix_from_files_and_words() {
 #[test]
 fn scrambles_are_the_same_files() {
     let user = User::new();
-    let Some(index) = vulkan_device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let files = |folder: &str| {
         let entries = std::fs::read_dir(user.path(folder)).expect("the folder is there");
         let mut files: Vec<_> = entries
@@ -319,7 +331,9 @@ fn scrambles_are_the_same_files() {
 #[test]
 fn landmarks_are_as_far_by_their_labels() {
     let user = User::new();
-    let Some(index) = device(&user) else { return };
+    let Some(index) = vulkan_device(&user) else {
+        return;
+    };
     let question = "run landmarks topspin --k 4 --n 6..9 --json";
     let right = user.json(question);
     let report = user.json(&format!("{question} --gpu {index}"));

@@ -33,7 +33,10 @@ fn in_one_process() {
     let report = user.json(&line);
     fits("bfs", &report);
     assert_eq!(report["counts"], counts(&TOPSPIN_9));
-    assert_eq!(report["engine"]["devices"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        report["engine"]["devices"].as_array().map(Vec::len),
+        Some(1)
+    );
     let numbers = |name: &str| -> Vec<u64> {
         let list = report[name].as_array().expect("a list");
         list.iter().map(|x| x.as_u64().expect("a number")).collect()

@@ -286,7 +286,11 @@ fn digests_of_disjoint_sets_add_up() {
             let mut next = Vec::new();
             for (k, &s) in shards.iter().enumerate() {
                 let seen = Seen::Visited(visited[k].clone());
-                let out = space.expand(level, s, &sources, &now[k], seen, 5).unwrap();
+                let by = By {
+                    device: None,
+                    samples: 5,
+                };
+                let out = space.expand(level, s, &sources, &now[k], seen, by).unwrap();
                 sums[k] = sums[k].plus(out.digest);
                 visited[k] = out.visited.unwrap();
                 assert_eq!(space.digest(s, &out.frontier), out.digest, "{spec} {kind}");

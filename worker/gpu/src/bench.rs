@@ -1,6 +1,7 @@
 //! How fast kernels and their twins are, as a caller sees it: data sent, computed and brought back. Of rows of scrambles also
 //! what the kernels do alone.
 
+use crate::calibrate;
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::{self, Sample};
@@ -21,7 +22,7 @@ pub struct Row {
     pub kernel: &'static str,
     /// What was computed.
     pub size: String,
-    /// Results: states, permutations or distances.
+    /// Results: states, permutations, distances, or states times moves of a level.
     pub results: u64,
     /// The best of three, on the device, transfers included.
     pub device_seconds: f64,
@@ -105,6 +106,16 @@ pub fn run(kernels: &Arc<Kernels>) -> Result<Vec<Row>, GpuError> {
     ] {
         rows.push(scrambles(kernels, kernel, column)?);
     }
+    // Counted in states times moves, what the pull of a level takes.
+    rows.extend(calibrate::levels(kernels)?.into_iter().map(|level| Row {
+        kernel: level.task.name(),
+        size: level.size,
+        results: level.work,
+        device_seconds: level.device_seconds,
+        processor_seconds: level.processor_seconds,
+        uploaded_bytes: 0,
+        alone: None,
+    }));
     Ok(rows)
 }
 

@@ -51,6 +51,48 @@ pub fn run(kernels: &Arc<Kernels>, kernel: KernelChoice) -> Result<Costs, GpuErr
     })
 }
 
+/// A level of a large graph of each kind of space, for [`crate::bench`].
+pub(crate) fn levels(kernels: &Arc<Kernels>) -> Result<Vec<LargestLevel>, GpuError> {
+    let graphs = [
+        (Task::Words, "topspin:10,4, 3,628,800 states", topspin(10)),
+        (
+            Task::Rows,
+            "twists and flips of cube:3, 4,478,976 states",
+            twists_and_flips(),
+        ),
+        (
+            Task::Tables,
+            "topspin:20,4 in two colours, 184,756 states",
+            two_colours(20),
+        ),
+    ];
+    graphs
+        .into_iter()
+        .map(|(task, name, graph)| {
+            let graph = graph.map_err(misuse(kernels))?;
+            let moves = graph.puzzle.generators().len();
+            let times = measure(kernels, &graph, KernelChoice::Auto)?;
+            Ok(LargestLevel {
+                task,
+                size: format!("one level of {name}, {moves} moves"),
+                work: times.work as u64,
+                device_seconds: times.device,
+                processor_seconds: times.processor,
+            })
+        })
+        .collect()
+}
+
+/// The largest level of a graph, measured.
+pub(crate) struct LargestLevel {
+    pub task: Task,
+    pub size: String,
+    /// States times moves.
+    pub work: u64,
+    pub device_seconds: f64,
+    pub processor_seconds: f64,
+}
+
 /// A graph, and how its index is laid out.
 struct Graph {
     puzzle: Puzzle,

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[track_caller]
 fn all_right(kernels: &Arc<Kernels>, seed: u64) {
     let compared = selftest::run(kernels, seed).expect("the device answers");
-    assert_eq!(compared.len(), 9);
+    assert_eq!(compared.len(), 12);
     for kernel in compared {
         assert!(kernel.values > 1000, "{kernel:?}");
         assert_eq!(kernel.wrong, 0, "{kernel:?}");

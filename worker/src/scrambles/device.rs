@@ -5,8 +5,8 @@ use antipode_gpu::{DeviceRows, GpuError, Kernels};
 use antipode_solver_core::scramble::table::Loaded;
 use antipode_solver_core::scramble::{Drawn, ScramblesSpec};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Devices that make the rows of one job, each a row group at a time. Which of them makes a row changes nothing.

@@ -12,10 +12,12 @@ use crate::render::{json, scrambles, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
+use antipode_gpu::GpuError;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
-use antipode_worker::scrambles::{Devices, Draws, Labels, PartError, Parts, describe};
+use antipode_worker::scrambles::{DeviceDraws, Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -209,7 +211,31 @@ fn make(work: &Work) -> Result<Made, Failure> {
         return Err(error);
     }
     work.stop.check()?;
+    make_again(work, &dropped)?;
     Ok(made)
+}
+
+/// The parts of this call in which there are rows of a device that was wrong later.
+fn make_again(work: &Work, dropped: &Dropped) -> Result<(), Failure> {
+    let spec = work.parts.spec();
+    let rows = {
+        let mut doubtful = work.doubtful.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *doubtful)
+    };
+    let part = |row: u64| (row - spec.offset) / u64::from(spec.part_rows.max(1));
+    let parts: BTreeSet<u64> = rows.into_iter().map(part).collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    eprintln!(
+        "files that rows of this device are in are made again: {}",
+        parts.len()
+    );
+    for part in parts {
+        work.stop.check()?;
+        write(work, part as u32, dropped)?;
+    }
+    Ok(())
 }
 
 fn one(work: &Work, part: u32, dropped: &Dropped, made: &Made) -> Result<(), Failure> {
@@ -221,18 +247,7 @@ fn one(work: &Work, part: u32, dropped: &Dropped, made: &Made) -> Result<(), Fai
     if work.dataset.has(spec, part, rows - left_out) {
         made.kept.fetch_add(1, Relaxed);
     } else {
-        work.dataset.put(&spec.part_name(part), |file| {
-            let sink = BufWriter::with_capacity(1 << 20, file);
-            let write = || {
-                work.parts
-                    .write(part, sink, &|row| dropped.has(row), &work.stop)
-            };
-            let (sink, _) = work.pool.install(write).map_err(failure)?;
-            let flushed = sink.into_inner().map_err(|error| error.into_error());
-            flushed
-                .map(|_| ())
-                .map_err(|error| Failure::other(format!("the disk: {error}")))
-        })?;
+        write(work, part, dropped)?;
     }
     made.written.fetch_add(rows - left_out, Relaxed);
     work.bar.inc(rows);
@@ -243,6 +258,23 @@ fn one(work: &Work, part: u32, dropped: &Dropped, made: &Made) -> Result<(), Fai
         short(work.bar.per_sec())
     ));
     Ok(())
+}
+
+/// Writes a part.
+fn write(work: &Work, part: u32, dropped: &Dropped) -> Result<(), Failure> {
+    work.dataset
+        .put(&work.parts.spec().part_name(part), |file| {
+            let sink = BufWriter::with_capacity(1 << 20, file);
+            let write = || {
+                work.parts
+                    .write(part, sink, &|row| dropped.has(row), &work.stop)
+            };
+            let (sink, _) = work.pool.install(write).map_err(failure)?;
+            let flushed = sink.into_inner().map_err(|error| error.into_error());
+            flushed
+                .map(|_| ())
+                .map_err(|error| Failure::other(format!("the disk: {error}")))
+        })
 }
 
 fn failure(error: PartError) -> Failure {

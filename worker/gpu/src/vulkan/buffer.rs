@@ -165,16 +165,19 @@ impl Buffer {
     /// As [`Buffer::write`].
     pub fn write_pairs(&mut self, pairs: &[u64]) -> Result<(), GpuError> {
         let map = Mapped(self.mapped(Place::Upload, 2 * pairs.len())?);
-        pairs.par_chunks(AT_ONCE).enumerate().for_each(|(k, pairs)| {
-            let map = map.at(2 * k * AT_ONCE);
-            for (at, pair) in pairs.iter().enumerate() {
-                // SAFETY: as in `write`; every thread writes its own part.
-                unsafe {
-                    map.add(2 * at).write(*pair as u32);
-                    map.add(2 * at + 1).write((*pair >> 32) as u32);
+        pairs
+            .par_chunks(AT_ONCE)
+            .enumerate()
+            .for_each(|(k, pairs)| {
+                let map = map.at(2 * k * AT_ONCE);
+                for (at, pair) in pairs.iter().enumerate() {
+                    // SAFETY: as in `write`; every thread writes its own part.
+                    unsafe {
+                        map.add(2 * at).write(*pair as u32);
+                        map.add(2 * at + 1).write((*pair >> 32) as u32);
+                    }
                 }
-            }
-        });
+            });
         Ok(())
     }
 
@@ -195,14 +198,17 @@ impl Buffer {
     /// As [`Buffer::write`].
     pub fn read_pairs(&self, first: usize, out: &mut [u64]) -> Result<(), GpuError> {
         let map = Mapped(self.mapped(Place::Download, first + 2 * out.len())?);
-        out.par_chunks_mut(AT_ONCE).enumerate().for_each(|(k, out)| {
-            let map = map.at(first + 2 * k * AT_ONCE);
-            for (at, pair) in out.iter_mut().enumerate() {
-                // SAFETY: as in `read`.
-                let (low, high) = unsafe { (map.add(2 * at).read(), map.add(2 * at + 1).read()) };
-                *pair = u64::from(low) | u64::from(high) << 32;
-            }
-        });
+        out.par_chunks_mut(AT_ONCE)
+            .enumerate()
+            .for_each(|(k, out)| {
+                let map = map.at(first + 2 * k * AT_ONCE);
+                for (at, pair) in out.iter_mut().enumerate() {
+                    // SAFETY: as in `read`.
+                    let (low, high) =
+                        unsafe { (map.add(2 * at).read(), map.add(2 * at + 1).read()) };
+                    *pair = u64::from(low) | u64::from(high) << 32;
+                }
+            });
         Ok(())
     }
 

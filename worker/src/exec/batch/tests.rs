@@ -7,10 +7,10 @@ mod common;
 use super::*;
 use crate::testing;
 use antipode_gpu::{Fault, Settings};
+use antipode_ids::JobId;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::puzzle::{PuzzleOptions, resolve};
 use antipode_solver_core::scramble::{Column, Format, Rules, ScramblesSpec, Shape, WalkSpec};
-use antipode_ids::JobId;
 use common::Bench;
 
 fn question() -> ScramblesSpec {
@@ -48,7 +48,8 @@ fn items(devices: &[Arc<Kernels>]) -> Vec<Vec<u8>> {
         &testing::definition(7, false),
         devices,
         &Announcer::alone(JobId(1)),
-    ).expect("it loads");
+    )
+    .expect("it loads");
     let items = (0..batch.items()).map(|item| {
         let made = batch.run(item, &Stop::default()).expect("it is made");
         made.rows.expect("rows")
@@ -83,7 +84,8 @@ fn a_device_that_is_lost_already_is_left_out() {
     let Some(bench) = Bench::new() else { return };
     let spec = question();
     let loaded = Arc::new(spec.load().expect("a question"));
-    let devices = |kernels: &[Arc<Kernels>]| DeviceDraws::new(kernels, &spec, &loaded, Box::new(|_, _| ()));
+    let devices =
+        |kernels: &[Arc<Kernels>]| DeviceDraws::new(kernels, &spec, &loaded, Box::new(|_, _| ()));
     let broken = bench.open(Settings::default());
     broken.device().plant(0, Fault::Lost);
     let none = devices(std::slice::from_ref(&broken)).expect("no mistake");

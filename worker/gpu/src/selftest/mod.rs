@@ -1,5 +1,7 @@
 //! Every kernel against its twin, over sizes that are multiples of nothing.
 
+mod levels;
+
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::{self, Sample};
@@ -151,7 +153,8 @@ pub fn run(kernels: &Arc<Kernels>, seed: u64) -> Result<Vec<Compared>, GpuError>
     ] {
         compare_scrambles(scrambles, kernels, job, seed)?;
     }
-    Ok(out.to_vec())
+    let levels = levels::run(kernels)?;
+    Ok(out.into_iter().chain(levels).collect())
 }
 
 /// Rows of all shapes with everything that is made of them.
