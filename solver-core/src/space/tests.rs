@@ -286,7 +286,7 @@ fn digests_of_disjoint_sets_add_up() {
             let mut next = Vec::new();
             for (k, &s) in shards.iter().enumerate() {
                 let seen = Seen::Visited(visited[k].clone());
-                let by = By {
+                let by = crate::space::By {
                     device: None,
                     samples: 5,
                 };

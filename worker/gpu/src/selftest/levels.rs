@@ -17,7 +17,12 @@ const GRAPHS: [(&str, Option<&str>, u32, Option<&str>); 6] = [
     ("topspin:8,4", None, 1, None),
     ("topspin:8,4", None, 8, None),
     ("lx:7", None, 7, None),
-    ("topspin:8,4", Some("0,0,0,0,1,1,1,1"), 1, Some("product")),
+    (
+        "topspin:14,4",
+        Some("0,0,0,0,0,0,0,1,1,1,1,1,1,1"),
+        1,
+        Some("product"),
+    ),
     ("topspin:7,4", None, 3, Some("table")),
     ("lx:6", None, 2, Some("table")),
 ];
