@@ -45,6 +45,7 @@ fn the_script_for_machines_with_a_card() {
             .arg(script)
             .arg(env!("CARGO_BIN_EXE_antipode"))
             .args([user.path("out.json").as_os_str(), device.as_ref()])
+            .arg("pocket")
             .stderr(std::process::Stdio::null())
             .status()
             .expect("bash runs");
@@ -58,6 +59,7 @@ fn the_script_for_machines_with_a_card() {
         ("list", "gpu-list"),
         ("test", "gpu-test"),
         ("bench", "gpu-bench"),
+        ("graph_0", "bench"),
     ] {
         fits(schema, &all[name]["answer"]);
     }
