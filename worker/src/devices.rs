@@ -47,7 +47,7 @@ impl Devices {
     }
 
     /// Those that make rows of scrambles quicker than the CPU, or are to make them anyway.
-    pub(crate) fn for_rows(&self) -> Vec<Arc<Kernels>> {
+    pub fn for_rows(&self) -> Vec<Arc<Kernels>> {
         let wants = |offer: &&Offer| {
             let costs = offer.costs.as_ref();
             costs.is_none_or(|costs| costs.wants_rows(ROWS_AT_ONCE))

@@ -20,7 +20,10 @@ fn engine(engine: &EngineReport) -> String {
     let kernel = engine.kernel.as_deref().unwrap_or("not started");
     let devices = match engine.devices.as_slice() {
         [] => String::new(),
-        devices => format!(" + Vulkan ({})", devices.join(", ")),
+        devices => {
+            let names: Vec<&str> = devices.iter().map(|device| &*device.name).collect();
+            format!(" + Vulkan ({})", names.join(", "))
+        }
     };
     format!("{}, {kernel}{devices}; {}", engine.kind, engine.layout)
 }
@@ -135,13 +138,14 @@ fn lines(report: &BfsReport) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::DeviceReport;
 
     #[test]
     fn the_engine_names_its_devices() {
         let with = |devices: &[&str], kernel: Option<&str>| EngineReport {
             kind: "chain".into(),
             kernel: kernel.map(Into::into),
-            devices: devices.iter().map(ToString::to_string).collect(),
+            devices: devices.iter().map(|d| DeviceReport::vulkan(d)).collect(),
             layout: "12 shards".into(),
             shards: 12,
         };

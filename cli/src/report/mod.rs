@@ -92,13 +92,30 @@ pub struct Certificates {
     pub successors: u64,
 }
 
+/// A device that computed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceReport {
+    /// How it is reached.
+    pub api: &'static str,
+    pub name: String,
+}
+
+impl DeviceReport {
+    pub fn vulkan(name: &str) -> DeviceReport {
+        DeviceReport {
+            api: "vulkan",
+            name: name.into(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct EngineReport {
     pub kind: String,
     /// `None` before the first task is finished.
     pub kernel: Option<String>,
     /// Devices of workers that computed on them, through Vulkan.
-    pub devices: Vec<String>,
+    pub devices: Vec<DeviceReport>,
     pub layout: String,
     pub shards: u32,
 }
@@ -284,8 +301,11 @@ impl BfsReport {
                 devices: status
                     .engine
                     .as_ref()
-                    .map(|engine| engine.devices.clone())
-                    .unwrap_or_default(),
+                    .map(|engine| engine.devices.iter())
+                    .into_iter()
+                    .flatten()
+                    .map(|name| DeviceReport::vulkan(name))
+                    .collect(),
                 layout: space.layout.clone(),
                 shards: space.shards,
             },

@@ -79,7 +79,7 @@ fn devices_and_what_was_brought_to_them_are_reported() {
     let with = json(&["NVIDIA H200"], [(0, 0), (64, 1), (0, 1), (0, 0)]);
     assert_eq!(
         with["engine"]["devices"],
-        serde_json::json!(["NVIDIA H200"])
+        serde_json::json!([{"api": "vulkan", "name": "NVIDIA H200"}])
     );
     assert_eq!(with["uploaded_bytes"], serde_json::json!([0, 64, 0, 0]));
     assert_eq!(with["device_tasks"], serde_json::json!([0, 1, 1, 0]));

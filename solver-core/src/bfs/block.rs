@@ -196,10 +196,11 @@ impl Blocks {
     }
 
     /// What a device needs of the tables.
-    pub fn view(&self) -> BlockTablesView<'_> {
+    pub fn view(&self, parts: u32) -> BlockTablesView<'_> {
         BlockTablesView {
             moves: self.backward.len(),
             shards: self.shards,
+            parts,
             blocks: self.blocks,
             words: self.tables.words,
             digits: self.digits[self.prefix..]

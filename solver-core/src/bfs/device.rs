@@ -73,6 +73,8 @@ pub struct BlockTablesView<'a> {
     pub moves: usize,
     /// Shards of one part; a shard of another part has the tables of its number modulo this.
     pub shards: u32,
+    /// Parts of the space, one an orbit of roots.
+    pub parts: u32,
     /// Superblocks of a shard, and words of a superblock.
     pub blocks: u32,
     pub words: usize,

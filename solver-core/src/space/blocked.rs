@@ -193,7 +193,7 @@ impl Space for Blocked {
     }
 
     fn device_tables(&self) -> Option<DeviceTables<'_>> {
-        Some(DeviceTables::Blocks(self.blocks.view()))
+        Some(DeviceTables::Blocks(self.blocks.view(self.parts)))
     }
 
     fn moves(&self) -> usize {

@@ -142,7 +142,10 @@ fn costs_decide() {
     };
     let (on_device, by_processor) = answered(costs(1e-12));
     // The thin levels at the beginning are the processor's.
-    assert!(on_device > 50 && by_processor > 20, "{on_device} {by_processor}");
+    assert!(
+        on_device > 50 && by_processor > 20,
+        "{on_device} {by_processor}"
+    );
     assert_eq!(answered(costs(1e-9)).0, 0);
     bench.is_clean();
 }

@@ -1,20 +1,22 @@
 //! `run scrambles`: parts are made straight into the output directory, by this process. A row costs less than storing
 //! it somewhere else first would, and the parts that are there already are all that is needed to go on.
 
-use super::super::run::RunArgs;
+use super::super::run::{HowArgs, RunArgs};
 use super::super::{Call, block_on};
 use super::label;
 use super::unique::{self, Dropped};
 use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
+use crate::gpu_args::Asker;
 use crate::render::{json, scrambles, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
-use antipode_gpu::GpuError;
+use antipode_gpu::{GpuError, Kernels};
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
+use antipode_solver_core::scramble::ScramblesSpec;
 use antipode_worker::scrambles::{DeviceDraws, Draws, Labels, PartError, Parts, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
@@ -58,7 +60,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let puzzle = args.scrambles.puzzle.load()?;
     let spec = args.scrambles.spec(puzzle, args.unique)?;
     let loaded = spec.load().map_err(|e| Failure::input(e.to_string()))?;
-    let kernels = args.run.how.gpu.which.open_one()?;
+    let kernels = kernels(&args.run.how, &spec)?;
     for warning in spec.puzzle.warnings().iter().filter(|_| !args.run.json) {
         eprintln!("warning: {warning}");
     }
@@ -76,7 +78,6 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let mut parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
-    let kernels: Vec<_> = kernels.into_iter().collect();
     let doubtful = Arc::<Mutex<BTreeSet<u64>>>::default();
     let on_failure = {
         let doubtful = Arc::clone(&doubtful);
@@ -111,6 +112,19 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
         false => scrambles::print(&report),
     }
 }
+
+/// The graphics processors that are asked for, or that are quicker than the CPU.
+fn kernels(how: &HowArgs, spec: &ScramblesSpec) -> Result<Vec<Arc<Kernels>>, Failure> {
+    if !how.gpu.is_wanted(spec.rows >= LARGE) {
+        return Ok(Vec::new());
+    }
+    let pool = how.compute.pool()?;
+    let offers = how.gpu.open(Asker::Command, how.compute.kernel()?, &pool)?;
+    Ok(antipode_worker::Devices::new(offers).for_rows())
+}
+
+/// Rows from which it takes long enough to look for a graphics processor.
+const LARGE: u64 = 20_000_000;
 
 /// What the threads share.
 struct Work {

@@ -27,7 +27,7 @@ use antipode_solver_core::bfs::device::{
     Answer, DeviceBits, DeviceTables, DeviceTask, LevelDevice,
 };
 use antipode_solver_core::engine::OnDevice;
-use resident::Residents;
+use resident::{Limit, Residents};
 pub use several::{JobDevices, Offer};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
@@ -79,6 +79,21 @@ struct Staging {
 /// Words of the buffer of origins: two a superblock and move.
 const ORIGIN_WORDS: usize = 1 << 21;
 
+/// Levels that are worth keeping: the two before the one that is made, and what runs ahead or lags behind. More would take memory
+/// anew instead of using it again.
+const LEVELS: u64 = 5;
+
+/// Bytes of the sets of one level.
+fn level_bytes(tables: &DeviceTables<'_>) -> u64 {
+    match tables {
+        DeviceTables::Blocks(view) => {
+            let shards = u64::from(view.shards) * u64::from(view.parts);
+            shards * u64::from(view.blocks) * (8 * view.words as u64 + 4)
+        }
+        DeviceTables::States(view) => view.states / 8 + view.states / 1024 + (1 << 20),
+    }
+}
+
 impl DeviceSpace {
     /// Brings the tables of a space to the device. `resident_bytes`: the most that sets may take there.
     ///
@@ -107,12 +122,16 @@ impl DeviceSpace {
         let most = block as usize * kernels.rows_that_fit("a superblock", 8 * block)?;
         let staged = 2 * STAGED_WORDS.min(most).max(block as usize);
         let make = |words, place| device.buffer(words, place);
+        let limit = Limit {
+            bytes: resident_bytes.min(LEVELS * level_bytes(tables)),
+            sets: device.max_allocations() as usize / 8,
+        };
         let operations = calls::operations(tables);
         let (tables, masks) = tables::send(kernels, tables)?;
         let state = State {
             tables,
             masks,
-            residents: Residents::new(resident_bytes),
+            residents: Residents::new(limit),
             origins: make(ORIGIN_WORDS.min(2 * most), Place::Device)?,
             staging: Staging {
                 up: [make(staged, Place::Upload)?, make(staged, Place::Upload)?],

@@ -30,24 +30,34 @@ struct Kept {
     used_at: u64,
 }
 
+/// How much may be kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub bytes: u64,
+    /// A driver gives out so many pieces of memory and no more; a set takes two.
+    pub sets: usize,
+}
+
 /// The sets on one device, of one job.
 pub(super) struct Residents {
-    limit_bytes: u64,
+    limit: Limit,
     kept: HashMap<FrontierId, Kept>,
     /// Out of use: the next set of the same shape takes one.
     free: Vec<Set>,
-    /// Bytes of all, lent ones too.
+    /// Bytes and number of all, lent ones too.
     bytes: u64,
+    sets: usize,
     clock: u64,
 }
 
 impl Residents {
-    pub fn new(limit_bytes: u64) -> Residents {
+    pub fn new(limit: Limit) -> Residents {
         Residents {
-            limit_bytes,
+            limit,
             kept: HashMap::new(),
             free: Vec::new(),
             bytes: 0,
+            sets: 0,
             clock: 0,
         }
     }
@@ -84,6 +94,7 @@ impl Residents {
         self.kept.clear();
         self.free.clear();
         self.bytes = 0;
+        self.sets = 0;
     }
 
     /// Room for a set, whose content is anything. What was not used for longest makes place.
@@ -104,12 +115,14 @@ impl Residents {
             if let Some(at) = self.free.iter().position(|set| set.shape() == shape) {
                 return Ok(Arc::new(self.free.swap_remove(at)));
             }
-            if self.bytes + bytes > self.limit_bytes && self.evict() {
+            let is_full = self.bytes + bytes > self.limit.bytes || self.sets >= self.limit.sets;
+            if is_full && self.evict() {
                 continue;
             }
             match make(kernels, shape) {
                 Ok(set) => {
                     self.bytes += bytes;
+                    self.sets += 1;
                     return Ok(Arc::new(set));
                 }
                 Err(GpuError::OutOfMemory { .. }) if self.evict() => {}
@@ -141,6 +154,7 @@ impl Residents {
     fn evict(&mut self) -> bool {
         if let Some(set) = self.free.pop() {
             self.bytes -= set.bytes().min(self.bytes);
+            self.sets = self.sets.saturating_sub(1);
             return true;
         }
         let idle = self

@@ -136,6 +136,11 @@ impl Device {
         device.min(shared.settings.max_buffer_bytes)
     }
 
+    /// The most pieces of memory that may be taken at once.
+    pub fn max_allocations(&self) -> u32 {
+        self.shared.limits.max_memory_allocation_count
+    }
+
     /// The most workgroups of one dispatch.
     pub fn max_groups(&self) -> u32 {
         self.shared.limits.max_compute_work_group_count[0]
@@ -289,7 +294,9 @@ fn driver_error(device: &str, what: &'static str, code: vk::Result) -> GpuError 
         vk::Result::ERROR_DEVICE_LOST => GpuError::Lost { device },
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
         | vk::Result::ERROR_OUT_OF_HOST_MEMORY
-        | vk::Result::ERROR_OUT_OF_POOL_MEMORY => GpuError::OutOfMemory { device, bytes: 0 },
+        | vk::Result::ERROR_OUT_OF_POOL_MEMORY
+        // So many pieces of memory as there may be.
+        | vk::Result::ERROR_TOO_MANY_OBJECTS => GpuError::OutOfMemory { device, bytes: 0 },
         _ => GpuError::Driver {
             device,
             what,
