@@ -1,10 +1,11 @@
 //! Chain and product spaces behind the engine: digit tables for speed, a slow index as their check.
 
+use super::attempt::Attempt;
 use super::{By, Direction, Index, PlantedFault, Space};
 use crate::bfs::block::Blocks;
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
-use crate::bfs::device::{Attempt, DeviceTables};
+use crate::bfs::device::DeviceTables;
 use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::Kernel;

@@ -1,5 +1,6 @@
 //! Block spaces: how a puzzle's states are numbered, sharded and moved, block by block.
 
+mod attempt;
 mod blocked;
 mod body;
 mod build;

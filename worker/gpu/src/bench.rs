@@ -5,7 +5,6 @@ use crate::calibrate;
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::{self, Sample};
-use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
 use antipode_solver_core::scramble::{Block, Column, Wanted};
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
@@ -136,16 +135,7 @@ fn scrambles(
     } else {
         50_000
     };
-    let shape = Shape::Walk {
-        min_depth: 1,
-        max_depth: 30,
-    };
-    let spec = WalkSpec {
-        seed: 1,
-        shape,
-        rules: Rules::NoUndo,
-    };
-    let job = sample::scrambles("cube:3", None, spec, &[column]);
+    let job = sample::scrambles("cube:3", None, sample::walks(), &[column]);
     let (spec, loaded) = job.map_err(|error| GpuError::Misuse {
         device: kernels.device().info().name.clone(),
         rule: error,

@@ -9,7 +9,6 @@ use antipode_solver_core::bfs::enumerate::enumerate_with;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Engine, KernelChoice, Level, Seen, ShardId};
 use antipode_solver_core::puzzle::{self, Metric, Puzzle, PuzzleOptions};
-use antipode_solver_core::scramble::spec::{Rules, Shape, WalkSpec};
 use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::space::{self, LayoutOptions};
 use rayon::prelude::*;
@@ -225,16 +224,7 @@ fn measure(kernels: &Arc<Kernels>, graph: &Graph, kernel: KernelChoice) -> Resul
 }
 
 fn scrambles(kernels: &Arc<Kernels>) -> Result<Cost, GpuError> {
-    let shape = Shape::Walk {
-        min_depth: 1,
-        max_depth: 30,
-    };
-    let walks = WalkSpec {
-        seed: 1,
-        shape,
-        rules: Rules::NoUndo,
-    };
-    let job = sample::scrambles("cube:3", None, walks, &[Column::State]);
+    let job = sample::scrambles("cube:3", None, sample::walks(), &[Column::State]);
     let (spec, loaded) = job.map_err(misuse(kernels))?;
     let wanted = Wanted::of(&spec);
     let mut device = kernels.scrambles(&spec, &loaded)?;

@@ -2,6 +2,7 @@
 
 use antipode_solver_core::perm::Perm;
 use antipode_solver_core::puzzle::{self, PuzzleOptions};
+use antipode_solver_core::scramble::spec::{Rules, Shape};
 use antipode_solver_core::scramble::table::Loaded;
 use antipode_solver_core::scramble::{Column, Format, ScramblesSpec, WalkSpec};
 use antipode_solver_core::states::States;
@@ -88,4 +89,16 @@ pub fn scrambles(
     };
     let loaded = spec.load().map_err(|error| error.to_string())?;
     Ok((spec, Arc::new(loaded)))
+}
+
+/// The walks that are measured: 1 to 30 moves.
+pub fn walks() -> WalkSpec {
+    WalkSpec {
+        seed: 1,
+        shape: Shape::Walk {
+            min_depth: 1,
+            max_depth: 30,
+        },
+        rules: Rules::NoUndo,
+    }
 }

@@ -17,10 +17,11 @@ mod two_labels;
 pub(crate) use def::{LIST_MAX, TableDef, build};
 pub(crate) use index::TableIndex;
 
+use super::attempt::Attempt;
 use super::{By, Direction, Index, PlantedFault, Space, SpaceError};
 use crate::bfs::buffers::Buffers;
 use crate::bfs::certificate;
-use crate::bfs::device::{Attempt, DeviceTables, StateTablesView};
+use crate::bfs::device::{DeviceTables, StateTablesView};
 use crate::bfs::digest;
 use crate::bfs::frontier::{Frontier, ShardGeometry};
 use crate::bfs::kernel::digest_keys;
