@@ -8,7 +8,7 @@ use crate::bfs::device::{Answer, DeviceBits, DeviceTask, LevelDevice};
 use crate::bfs::frontier::{Body, Frontier, FrontierId};
 use crate::bfs::level::seen_with;
 use crate::group::rng::SplitMix;
-use crate::terms::{Expanded, Seen, ShardId};
+use crate::terms::{EngineError, Expanded, Seen, ShardId};
 use rayon::prelude::*;
 
 /// Words of an answer that are computed again.
@@ -50,7 +50,11 @@ impl<S: Space + ?Sized> Attempt<'_, S> {
         };
         match subject.check(&frontier, questions.clone()) {
             Err(error) => {
-                self.device.wrong(by, &error.to_string());
+                let what = match error {
+                    EngineError::Violated(what) => what,
+                    other => other.to_string(),
+                };
+                self.device.wrong(by, &what);
                 self.buffers.recycle(frontier);
                 Err(seen)
             }

@@ -15,7 +15,7 @@ pub enum GpuError {
     #[error("{device}: the device was lost: the driver has reset it or given it up")]
     Lost { device: String },
     /// Neither the device nor its driver has so much memory.
-    #[error("{device}: out of memory when {bytes} bytes more were asked for")]
+    #[error("{device}: out of memory{}", more(*bytes))]
     OutOfMemory { device: String, bytes: u64 },
     /// A dispatch did not end. What it uses is left to it until the process ends.
     #[error("{device}: a dispatch did not end within {seconds} s; the device counts as hung")]
@@ -44,4 +44,12 @@ pub enum GpuError {
     /// What was asked is refused for the CPU too.
     #[error(transparent)]
     Input(#[from] StatesError),
+}
+
+/// What was asked for, where that is known.
+fn more(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!(" when {bytes} bytes more were asked for"),
+    }
 }

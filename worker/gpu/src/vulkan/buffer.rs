@@ -120,11 +120,14 @@ impl Memory {
         Ok(())
     }
 
-    /// Changes the last bit of the first word of a download buffer: a planted fault.
-    pub fn spoil(&self) {
-        if let (Place::Download, Some(map)) = (self.place, self.map) {
-            // SAFETY: a buffer has at least one word, and the device has finished with it.
-            unsafe { map.write(map.read() ^ 1) };
+    /// Changes the last bit of a word of a download buffer: a planted fault.
+    pub fn spoil(&self, word: usize) {
+        if let (Place::Download, Some(map), true) = (self.place, self.map, word < self.words) {
+            // SAFETY: the buffer has such a word, and the device has finished with it.
+            unsafe {
+                let word = map.add(word);
+                word.write(word.read() ^ 1);
+            }
         }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Pending {
 struct Used {
     memory: Vec<Arc<Memory>>,
     compiled: Vec<Arc<Compiled>>,
+    /// What the machine will read: a word in the midst of each copy.
+    brought_back: Vec<(Arc<Memory>, usize)>,
 }
 
 impl Device {
@@ -122,7 +124,7 @@ impl Pending {
         let failed = |code| shared.failed("running commands", code);
         // SAFETY: the command buffer is being recorded.
         unsafe { shared.raw.end_command_buffer(buffer) }.map_err(failed)?;
-        self.fault = shared.fault(self.used.brings_back());
+        self.fault = shared.fault(!self.used.brought_back.is_empty());
         if self.fault == Some(Fault::OutOfMemory) {
             return Err(failed(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
@@ -173,7 +175,9 @@ impl Pending {
             shared.note_submission(took);
             shared.count_upload(self.uploaded);
             if self.fault == Some(Fault::Wrong) {
-                self.used.memory.iter().for_each(|memory| memory.spoil());
+                for (memory, word) in &self.used.brought_back {
+                    memory.spoil(*word);
+                }
             }
         }
         self.end();
@@ -204,9 +208,17 @@ impl Used {
     fn note(&mut self, step: &Step<'_>) {
         let mut keep = |buffer: &Buffer| self.memory.push(Arc::clone(&buffer.memory));
         match step {
-            Step::Copy { from, to, .. } | Step::CopyRuns { from, to, .. } => {
+            Step::Copy { from, to, words } => {
                 keep(from);
                 keep(to);
+                self.note_target(to, words / 2);
+            }
+            Step::CopyRuns { from, to, runs } => {
+                keep(from);
+                keep(to);
+                if let Some(run) = runs.get(runs.len() / 2) {
+                    self.note_target(to, run.to + run.words / 2);
+                }
             }
             Step::Clear { buffer } => keep(buffer),
             Step::Dispatch {
@@ -218,8 +230,10 @@ impl Used {
         }
     }
 
-    fn brings_back(&self) -> bool {
-        self.memory.iter().any(|m| m.place == Place::Download)
+    fn note_target(&mut self, to: &Buffer, word: usize) {
+        if to.memory.place == Place::Download {
+            self.brought_back.push((Arc::clone(&to.memory), word));
+        }
     }
 }
 
