@@ -461,7 +461,9 @@ impl Driver {
         };
         self.computing.insert(lease, work.stop.clone());
         if is_for_the_disk(&work.task) {
-            let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));
+            let _ = threads
+                .chores
+                .send(Chore::Keep(Box::new(Keep::new(lease, work))));
         } else {
             let _ = threads.compute.send((lease, work));
         }

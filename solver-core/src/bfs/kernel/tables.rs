@@ -217,7 +217,7 @@ impl BlockTables {
                 rows: leaf
                     .rows
                     .iter()
-                    .map(|row| (row & 0xffff) / 8 | (row >> 22) << 16)
+                    .map(|row| ((row & 0xffff) / 8) | ((row >> 22) << 16))
                     .collect(),
                 controls: leaf.controls.iter().map(|line| line.0).collect(),
                 used: self.masks[0].count_ones(),
