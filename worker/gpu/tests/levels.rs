@@ -247,12 +247,12 @@ fn what_a_device_does_wrong_is_noticed_and_computed_again() {
         let made = levels(&engine.with_device(device.clone()));
         assert_eq!(made, right, "{fault:?}");
         let failures = failures.lock().expect("no panic");
-        let is_right = match (&failures[..], fault) {
-            ([GpuError::Wrong { .. }], Fault::Wrong) => true,
-            ([GpuError::Lost { .. }], Fault::Lost) => true,
-            ([GpuError::Hang { .. }], Fault::Hang) => true,
-            _ => false,
-        };
+        let is_right = matches!(
+            (&failures[..], fault),
+            ([GpuError::Wrong { .. }], Fault::Wrong)
+                | ([GpuError::Lost { .. }], Fault::Lost)
+                | ([GpuError::Hang { .. }], Fault::Hang)
+        );
         assert!(is_right, "{fault:?} {failures:?}");
         let (asked, answered) = (&device.asked, &device.answered);
         assert!(answered.load(Relaxed) > 0 && answered.load(Relaxed) < asked.load(Relaxed));
