@@ -24,7 +24,8 @@ pub struct LevelGpuArgs {
     #[command(flatten)]
     pub which: GpuArgs,
 
-    /// The most memory of each graphics processor that a job's frontiers take, e.g. 8GiB [default: 80 % of it]
+    /// The most memory of each graphics processor that a job's frontiers take, e.g. 8GiB [default: 80 % of it, an
+    /// eighth where it is the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
     gpu_memory: Option<u64>,
 }
@@ -95,8 +96,10 @@ impl LevelGpuArgs {
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Offer>, Failure> {
         let wish = self.which.gpu.clone().unwrap_or(Wish::Auto);
+        if wish == Wish::Off {
+            return Ok(Vec::new());
+        }
         let vulkan = match Vulkan::load(&Options::default()) {
-            _ if wish == Wish::Off => return Ok(Vec::new()),
             Err(why) if wish == Wish::Auto => {
                 if asker == Asker::Worker || self.which.gpu.is_some() {
                     eprintln!("{why}; computing with the CPU");
@@ -127,10 +130,23 @@ impl LevelGpuArgs {
             }
             return Ok(Vec::new());
         }
-        let mut offers = Vec::new();
+        let mut offers: Vec<Offer> = Vec::new();
         for choice in choices {
-            let kernels = opened(&vulkan, choice)?;
+            let kernels = match opened(&vulkan, choice) {
+                Ok(kernels) => kernels,
+                // Nobody has named it.
+                Err(why) if wish == Wish::Auto => {
+                    eprintln!("{why}; it is not used");
+                    continue;
+                }
+                Err(why) => return Err(why.into()),
+            };
             let info = kernels.device().info().clone();
+            // By its index and by its UUID.
+            let is_same = |other: &Offer| other.kernels.device().info().index == info.index;
+            if offers.iter().any(is_same) {
+                continue;
+            }
             let costs = match wish {
                 Wish::Auto => match gpu_costs::known_or_measured(&kernels, kernel, pool) {
                     Ok(costs) => Some(costs),
@@ -145,9 +161,9 @@ impl LevelGpuArgs {
                 }
             };
             let share = match info.kind {
+                Kind::Discrete | Kind::Virtual => info.memory_bytes / 5 * 4,
                 // Its memory is the machine's.
-                Kind::Software => info.memory_bytes / 8,
-                _ => info.memory_bytes / 5 * 4,
+                Kind::Integrated | Kind::Software | Kind::Other => info.memory_bytes / 8,
             };
             offers.push(Offer {
                 kernels,

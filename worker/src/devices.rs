@@ -4,8 +4,9 @@ use crate::net::Announcer;
 use antipode_gpu::{GpuError, JobDevices, Kernels, Offer};
 use antipode_solver_core::bfs::device::{Answer, DeviceBits, DeviceTask, LevelDevice};
 use antipode_solver_core::engine::{Engine, Level, ShardId};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// About as many rows of scrambles are made at once.
 const ROWS_AT_ONCE: u64 = 1 << 16;
@@ -16,6 +17,7 @@ const ROWS_AT_ONCE: u64 = 1 << 16;
 pub struct Devices {
     offers: Arc<[Offer]>,
     names: Vec<String>,
+    journal: Arc<Journal>,
 }
 
 impl Devices {
@@ -24,6 +26,7 @@ impl Devices {
         Devices {
             names: offers.iter().map(name).collect(),
             offers: offers.into(),
+            journal: Arc::default(),
         }
     }
 
@@ -65,9 +68,12 @@ impl Devices {
             tracing::info!("a space without an index is searched by the CPU alone");
             return engine;
         };
-        let journal = Arc::new(Journal::default());
+        let work = Work {
+            number: self.journal.begin(announcer),
+            journal: Arc::clone(&self.journal),
+        };
         let (devices, refusals) = JobDevices::new(&self.offers, &tables, |number| {
-            let (journal, announcer) = (Arc::clone(&journal), announcer.clone());
+            let (journal, announcer) = (Arc::clone(&self.journal), announcer.clone());
             Box::new(move |why| journal.tell(number as u32, why, &announcer))
         });
         for why in refusals {
@@ -77,7 +83,7 @@ impl Devices {
         if devices.is_empty() {
             return engine;
         }
-        engine.with_device(Arc::new(Recorded { devices, journal }))
+        engine.with_device(Arc::new(Recorded { devices, work }))
     }
 }
 
@@ -87,44 +93,137 @@ impl fmt::Debug for Devices {
     }
 }
 
-/// Which tasks the devices of a job have done: device, level and shard.
+/// Which tasks the devices have done, of all jobs that are open: a device that was wrong for one may have been for all.
 #[derive(Default)]
-struct Journal(Mutex<Vec<(u32, Level, ShardId)>>);
+struct Journal(Mutex<Jobs>);
+
+#[derive(Default)]
+struct Jobs {
+    next: u64,
+    open: BTreeMap<u64, Done>,
+}
+
+/// What was done for a job.
+struct Done {
+    announcer: Announcer,
+    tasks: Vec<(u32, Level, ShardId)>,
+}
 
 impl Journal {
-    fn note(&self, by: u32, task: &DeviceTask<'_>) {
-        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.push((by, task.level, task.shard));
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job begins, under a number of its own.
+    fn begin(&self, announcer: &Announcer) -> u64 {
+        let mut jobs = self.jobs();
+        let number = jobs.next;
+        jobs.next += 1;
+        let done = Done {
+            announcer: announcer.clone(),
+            tasks: Vec::new(),
+        };
+        jobs.open.insert(number, done);
+        number
+    }
+
+    /// What this device has done and that was not taken back before, by job.
+    fn take(&self, by: u32) -> Vec<(Announcer, Vec<(Level, ShardId)>)> {
+        let mut taken = Vec::new();
+        for done in self.jobs().open.values_mut() {
+            let its = done.tasks.extract_if(.., |(device, ..)| *device == by);
+            let its: Vec<_> = its.map(|(_, level, shard)| (level, shard)).collect();
+            if !its.is_empty() {
+                taken.push((done.announcer.clone(), its));
+            }
+        }
+        taken
     }
 
     /// A device is given up. What one that was wrong has made may be wrong too.
     fn tell(&self, by: u32, why: &GpuError, announcer: &Announcer) {
         announcer.note(format!("{why}; the CPU goes on"));
         if let GpuError::Wrong { .. } = why {
-            let tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let made = tasks.iter().filter(|(device, ..)| *device == by);
-            let made: Vec<(Level, ShardId)> =
-                made.map(|&(_, level, shard)| (level, shard)).collect();
-            drop(tasks);
-            announcer.retract(&made, &why.to_string());
+            for (announcer, made) in self.take(by) {
+                announcer.retract(&made, &why.to_string());
+            }
         }
+    }
+}
+
+/// A job in the journal, as long as it is open.
+struct Work {
+    journal: Arc<Journal>,
+    number: u64,
+}
+
+impl Work {
+    fn change(&self, change: impl FnOnce(&mut Vec<(u32, Level, ShardId)>)) {
+        if let Some(done) = self.journal.jobs().open.get_mut(&self.number) {
+            change(&mut done.tasks);
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.journal.jobs().open.remove(&self.number);
     }
 }
 
 /// Devices whose work is written down.
 struct Recorded {
     devices: JobDevices,
-    journal: Arc<Journal>,
+    work: Work,
 }
 
 impl LevelDevice for Recorded {
     fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<Answer> {
         let answer = self.devices.level(task, out)?;
-        self.journal.note(answer.by, task);
-        Some(answer)
+        let entry = (answer.by, task.level, task.shard);
+        self.work.change(|tasks| tasks.push(entry));
+        if self.devices.is_usable(answer.by) {
+            return Some(answer);
+        }
+        // It was found wrong meanwhile, and what it had made may have been taken back before this was written down.
+        self.work
+            .change(|tasks| tasks.retain(|other| *other != entry));
+        None
     }
 
     fn wrong(&self, by: u32, what: &str) {
         self.devices.wrong(by, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use antipode_ids::JobId;
+
+    #[test]
+    fn what_a_device_has_made_is_taken_back_once_in_all_open_jobs() {
+        let journal = Arc::new(Journal::default());
+        let begin = |job| Work {
+            number: journal.begin(&Announcer::alone(JobId(job))),
+            journal: Arc::clone(&journal),
+        };
+        let works = [begin(1), begin(2), begin(3)];
+        for (k, work) in works.iter().enumerate() {
+            let level = k as Level + 1;
+            work.change(|tasks| {
+                tasks.extend([(0, level, ShardId(5)), (1, level, ShardId(6))]);
+            });
+        }
+        let [first, _second, third] = works;
+        drop(third);
+        let taken = |by| -> Vec<_> {
+            let taken = journal.take(by).into_iter();
+            taken.map(|(_, made)| made).collect()
+        };
+        assert_eq!(taken(1), [vec![(1, ShardId(6))], vec![(2, ShardId(6))]]);
+        assert_eq!(taken(1), Vec::<Vec<_>>::new());
+        drop(first);
+        assert_eq!(taken(0), [vec![(2, ShardId(5))]]);
     }
 }

@@ -7,6 +7,7 @@ use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Held, Input};
 use antipode_solver_core::engine::{Digest, Level};
 use antipode_solver_core::job::{Task, TaskOutput};
+use antipode_worker::artifacts::Basis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub struct Item {
     pub disk: OnDisk,
     /// A copy from another worker: used, served, but not announced.
     fetched: bool,
+    /// What it was made of, if this process made it.
+    basis: Option<Basis>,
     /// Another one for each copy that was ever put here.
     version: u64,
 }
@@ -97,7 +100,7 @@ impl Shelf {
         {
             shelf.jobs.insert(job, Job::new(fingerprint));
             for (name, head) in heads {
-                shelf.put(name, head, None, OnDisk::Durable, false);
+                shelf.put(name, head, None, OnDisk::Durable, (false, None));
             }
         }
         shelf
@@ -109,7 +112,7 @@ impl Shelf {
         head: Head,
         memory: Option<Set>,
         disk: OnDisk,
-        fetched: bool,
+        (fetched, basis): (bool, Option<Basis>),
     ) {
         self.version += 1;
         let version = self.version;
@@ -120,6 +123,7 @@ impl Shelf {
                 memory,
                 disk,
                 fetched,
+                basis,
                 version,
             },
         );
@@ -228,45 +232,46 @@ impl Shelf {
         .collect()
     }
 
-    /// The answer to a task whose artifacts are all held here.
-    pub fn known(&self, job: JobId, task: &Task) -> Option<TaskOutput> {
-        if let Task::Item { item } = *task {
-            let kind = ArtifactKind::Frontier;
-            let name = ArtifactName {
-                job,
-                level: 1,
-                shard: item,
-                kind,
-            };
-            self.jobs.get(&job)?.toy.as_ref()?;
-            let made = self.items.get(&name).filter(|item| !item.fetched)?;
-            return Some(TaskOutput::Item {
-                count: made.head.count,
-                digest: made.head.digest,
-                record: Vec::new(),
-            });
+    /// The answer to a task, where this process made it of these inputs and holds all of it; what it made of
+    /// others goes.
+    pub fn known(&mut self, job: JobId, task: &Task, inputs: &[Input]) -> Option<TaskOutput> {
+        let toy = self.jobs.get(&job)?.toy.as_ref()?;
+        let (level, shard) = match *task {
+            Task::Expand { level, shard } => (level, shard),
+            Task::Item { item } => (1, item),
+            _ => return None,
+        };
+        let mut kinds = vec![ArtifactKind::Frontier];
+        if toy.directed && matches!(task, Task::Expand { .. }) {
+            kinds.push(ArtifactKind::Visited);
         }
-        let Task::Expand { level, shard } = *task else {
+        let name = |kind| ArtifactName {
+            job,
+            level,
+            shard,
+            kind,
+        };
+        let names: Vec<ArtifactName> = kinds.into_iter().map(name).collect();
+        let made = names.iter().map(|name| self.items.get(name)?.basis);
+        let made: Vec<Basis> = made.collect::<Option<_>>()?;
+        let basis = Basis::of(inputs);
+        if made.iter().any(|other| *other != basis) {
+            self.release(&names);
             return None;
-        };
-        let directed = self.jobs.get(&job)?.toy.as_ref()?.directed;
-        let made = |kind| {
-            let name = ArtifactName {
-                job,
-                level,
-                shard,
-                kind,
-            };
-            self.items.get(&name).filter(|item| !item.fetched)
-        };
-        if directed {
-            made(ArtifactKind::Visited)?;
         }
-        let item = made(ArtifactKind::Frontier)?;
-        Some(TaskOutput::Expanded {
-            count: item.head.count,
-            digest: item.head.digest,
-            certificate: item.head.certificate?,
+        let head = self.items.get(&names[0])?.head;
+        let (count, digest) = (head.count, head.digest);
+        Some(match task {
+            Task::Item { .. } => TaskOutput::Item {
+                count,
+                digest,
+                record: Vec::new(),
+            },
+            _ => TaskOutput::Expanded {
+                count,
+                digest,
+                certificate: head.certificate?,
+            },
         })
     }
 
@@ -319,8 +324,8 @@ impl Shelf {
         Ok(found.map(|(_, set)| set))
     }
 
-    pub fn insert_made(&mut self, name: ArtifactName, set: Set, head: Head) {
-        self.insert(name, set, head, false);
+    pub fn insert_made(&mut self, name: ArtifactName, set: Set, head: Head, basis: Basis) {
+        self.insert(name, set, head, Some(basis));
     }
 
     pub fn insert_fetched(&mut self, name: ArtifactName, set: Set, digest: Digest) {
@@ -330,14 +335,14 @@ impl Shelf {
             count,
             certificate,
         };
-        self.insert(name, set, head, true);
+        self.insert(name, set, head, None);
     }
 
-    fn insert(&mut self, name: ArtifactName, set: Set, head: Head, fetched: bool) {
+    fn insert(&mut self, name: ArtifactName, set: Set, head: Head, basis: Option<Basis>) {
         let Some(job) = self.jobs.get_mut(&name.job).filter(|job| job.toy.is_some()) else {
             return;
         };
-        if !fetched {
+        if basis.is_some() {
             job.newest = job.newest.max(name.level);
         }
         let durable = self
@@ -348,7 +353,8 @@ impl Shelf {
             self.remove(name);
         }
         let disk = if durable { OnDisk::Durable } else { OnDisk::No };
-        self.put(name, head, Some(set), disk, fetched && !durable);
+        let fetched = basis.is_none() && !durable;
+        self.put(name, head, Some(set), disk, (fetched, basis));
     }
 
     /// A copy from another worker becomes an own one.

@@ -30,11 +30,14 @@ impl Pace {
     /// Tells that a dispatch of `items` took so long.
     pub fn took(&mut self, items: u64, time: Duration) {
         let fits = GOAL.as_secs_f64() / time.as_secs_f64().max(1e-6) * items as f64;
-        // Not four times as many before that many were seen to be quick; the last few items say little.
-        let grown = (fits as u64).min(items.saturating_mul(4)).max(1);
-        if grown < self.items || items == self.items {
-            self.items = grown;
+        let fits = (fits as u64).max(1);
+        if items >= self.items.div_ceil(2) {
+            // Not more than four times as many before that many were seen to be quick.
+            self.items = fits.min(items.saturating_mul(4));
+        } else if time > GOAL {
+            self.items = fits.min(self.items);
         }
+        // Otherwise they were the last few, which say little.
     }
 }
 
@@ -52,8 +55,22 @@ mod tests {
         assert!((1500..1700).contains(&slow), "{slow}");
         pace.took(slow, Duration::from_micros(1));
         assert_eq!(pace.next(u64::MAX), 4 * slow);
-        pace.took(3, Duration::from_micros(1));
-        assert_eq!(pace.next(u64::MAX), 12.min(4 * slow));
+        for (items, time, next) in [
+            // The last few of a batch: quick ones say nothing, slow ones say that it is enough.
+            (3, Duration::from_micros(1), 4 * slow),
+            (3, Duration::from_millis(300), 1),
+        ] {
+            pace.took(items, time);
+            assert_eq!(pace.next(u64::MAX), next);
+        }
+    }
+
+    #[test]
+    fn runs_that_are_rounded_down_let_it_grow_too() {
+        let mut pace = Pace::new(1 << 14);
+        assert_eq!(pace.next(u64::MAX), 1 << 10);
+        pace.took(994, Duration::from_micros(1));
+        assert_eq!(pace.next(u64::MAX), 4 * 994);
     }
 
     #[test]

@@ -26,11 +26,15 @@ struct Watched {
     asked: AtomicU64,
     answered: AtomicU64,
     sent: Mutex<Vec<u64>>,
+    /// What was said to be missing before.
+    missing: Mutex<Vec<u64>>,
 }
 
 impl LevelDevice for Watched {
     fn level(&self, task: &DeviceTask<'_>, out: &mut DeviceBits<'_>) -> Option<Answer> {
         self.asked.fetch_add(1, Relaxed);
+        let missing = self.space.missing_bytes(task);
+        self.missing.lock().expect("no panic").push(missing);
         let used = self.space.level(task, out)?;
         self.answered.fetch_add(1, Relaxed);
         self.sent
@@ -63,6 +67,7 @@ fn watched(
         asked: AtomicU64::new(0),
         answered: AtomicU64::new(0),
         sent: Mutex::default(),
+        missing: Mutex::default(),
     };
     (Arc::new(watched), failures)
 }
@@ -94,6 +99,11 @@ fn compare(
     assert_eq!(made, right, "{} {}", puzzle.name(), def.layout);
     assert_eq!(*failures.lock().expect("no panic"), []);
     assert_eq!(device.asked.load(Relaxed), device.answered.load(Relaxed));
+    {
+        let sent = device.sent.lock().expect("no panic");
+        let missing = device.missing.lock().expect("no panic");
+        assert_eq!(*sent, *missing, "{} {}", puzzle.name(), def.layout);
+    }
     device
 }
 

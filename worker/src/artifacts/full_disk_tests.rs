@@ -17,9 +17,13 @@ fn insert(bench: &Bench, engine: &Arc<dyn Compute>, all: &All) -> Vec<ArtifactNa
     bench.artifacts.open_job(JOB, "f", engine.clone());
     for (name, frontier, digest) in all {
         let frontier = (**frontier).clone();
-        bench
-            .artifacts
-            .insert_made(*name, frontier, *digest, Certificate::default());
+        bench.artifacts.insert_made(
+            *name,
+            frontier,
+            *digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
     }
     all.iter().map(|(name, ..)| *name).collect()
 }

@@ -46,7 +46,9 @@ fn source() -> &'static Source {
         let bench = Bench::open(data, 1 << 30);
         bench.artifacts.open_job(JOB, "f", engine.clone());
         let content = Content::Distances(Arc::new(distances.clone()));
-        bench.artifacts.insert_kept(name, content, digest);
+        bench
+            .artifacts
+            .insert_kept(name, content, digest, Basis::of(&[]));
         let outcome = bench.artifacts.persist(&[name], |_, _| ());
         assert!(outcome.failed.is_empty());
         let Bench {

@@ -10,6 +10,7 @@
 //!   tables and what running and prepared tasks reserved.
 //! - Nothing waits for a disk while the lock is held.
 
+mod basis;
 mod budget;
 mod content;
 mod disk;
@@ -20,6 +21,7 @@ mod record;
 mod serve;
 mod store;
 
+pub use basis::Basis;
 pub use budget::{Need, Wanted};
 pub use content::Content;
 pub use disk::Persisted;
@@ -33,7 +35,7 @@ use crate::compute::Compute;
 use crate::disk_room::DiskRoom;
 use crate::gauges::Gauges;
 use antipode_ids::JobId;
-use antipode_proto::message::{ArtifactKind, ArtifactName, Held};
+use antipode_proto::message::{ArtifactKind, ArtifactName, Held, Input};
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Certificate, Digest, Level, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
@@ -73,6 +75,8 @@ struct Item {
     digest: Digest,
     count: u64,
     certificate: Option<Certificate>,
+    /// What it was made of. `None`: it was not made here, or by an earlier process, so it answers no lease.
+    basis: Option<Basis>,
     memory: Option<Content>,
     disk: Disk,
     /// A copy from another worker: used, served, but not announced.
@@ -148,6 +152,7 @@ impl Artifacts {
                     digest,
                     count,
                     certificate,
+                    basis: None,
                     memory: None,
                     disk: Disk::Durable,
                     fetched: false,
@@ -247,60 +252,55 @@ impl Artifacts {
         self.shelf().jobs.get(&job)?.engine.clone()
     }
 
-    /// The answer to a task whose artifacts are all held here.
-    pub fn known(&self, job: JobId, task: &Task) -> Option<TaskOutput> {
-        let shelf = self.shelf();
-        let (level, shard) = match *task {
-            Task::Expand { level, shard } => (level, shard),
-            Task::Item { item } => {
-                // Only one whose rows are here; of a record nothing is kept.
-                shelf.jobs.get(&job)?.engine.as_ref()?.batch()?;
-                let name = ArtifactName {
-                    job,
-                    level: crate::exec::item::LEVEL,
-                    shard: item,
-                    kind: ArtifactKind::Frontier,
-                };
-                let made = shelf.items.get(&name).filter(|item| !item.fetched)?;
-                return Some(TaskOutput::Item {
-                    count: made.count,
-                    digest: made.digest,
-                    record: Vec::new(),
-                });
-            }
-            Task::Pack { last, shard } => {
-                shelf.jobs.get(&job)?.engine.as_ref()?;
-                let name = ArtifactName {
-                    job,
-                    level: last,
-                    shard,
-                    kind: ArtifactKind::Distances,
-                };
-                let item = shelf.items.get(&name)?;
-                let known = !item.fetched && item.disk == Disk::Durable;
-                return known.then_some(TaskOutput::Packed {
-                    count: item.count,
-                    digest: item.digest,
-                });
-            }
+    /// The answer to a task that is leased with these inputs, where this process has made it of the same inputs and
+    /// still holds all of it. What it made of others rests on results that were taken back meanwhile: it goes.
+    pub fn known(&self, job: JobId, task: &Task, inputs: &[Input]) -> Option<TaskOutput> {
+        const SET: &[ArtifactKind] = &[ArtifactKind::Frontier];
+        const SETS: &[ArtifactKind] = &[ArtifactKind::Frontier, ArtifactKind::Visited];
+        let mut shelf = self.shelf();
+        let engine = shelf.jobs.get(&job)?.engine.as_ref()?;
+        let (level, shard, kinds) = match *task {
+            Task::Expand { level, shard } if engine.is_directed() => (level, shard, SETS),
+            Task::Expand { level, shard } => (level, shard, SET),
+            // Only one whose rows are here; of a record nothing is kept.
+            Task::Item { item } => engine
+                .batch()
+                .map(|_| (crate::exec::item::LEVEL, item, SET))?,
+            Task::Pack { last, shard } => (last, shard, &[ArtifactKind::Distances][..]),
             _ => return None,
         };
-        let directed = shelf.jobs.get(&job)?.engine.as_ref()?.is_directed();
-        let name = |kind| ArtifactName {
+        let name = |&kind| ArtifactName {
             job,
             level,
             shard,
             kind,
         };
-        let made = |kind| shelf.items.get(&name(kind)).filter(|item| !item.fetched);
-        if directed {
-            made(ArtifactKind::Visited)?;
+        let names: Vec<ArtifactName> = kinds.iter().map(name).collect();
+        let made = names.iter().map(|name| shelf.items.get(name)?.basis);
+        let made: Vec<Basis> = made.collect::<Option<_>>()?;
+        let basis = Basis::of(inputs);
+        if made.iter().any(|other| *other != basis) {
+            names.iter().for_each(|&name| shelf.remove(name));
+            self.gauges
+                .resident_bytes
+                .store(shelf.ledger.resident_bytes(), Relaxed);
+            return None;
         }
-        let item = made(ArtifactKind::Frontier)?;
-        Some(TaskOutput::Expanded {
-            count: item.count,
-            digest: item.digest,
-            certificate: item.certificate?,
+        let item = shelf.items.get(names.first()?)?;
+        let (count, digest) = (item.count, item.digest);
+        Some(match task {
+            Task::Item { .. } => TaskOutput::Item {
+                count,
+                digest,
+                record: Vec::new(),
+            },
+            Task::Pack { .. } if item.disk != Disk::Durable => return None,
+            Task::Pack { .. } => TaskOutput::Packed { count, digest },
+            _ => TaskOutput::Expanded {
+                count,
+                digest,
+                certificate: item.certificate?,
+            },
         })
     }
 
@@ -391,14 +391,15 @@ impl Artifacts {
         frontier: Frontier,
         digest: Digest,
         certificate: Certificate,
+        basis: Basis,
     ) {
         let content = Content::Set(Arc::new(frontier));
-        self.insert(name, content, digest, Some(certificate), false);
+        self.insert(name, content, digest, Some((Some(certificate), basis)));
     }
 
-    /// What a task that ends on the disk has made: it becomes this worker's own.
-    pub fn insert_kept(&self, name: ArtifactName, content: Content, digest: Digest) {
-        self.insert(name, content, digest, None, false);
+    /// What a task has made that is no set of states: it becomes this worker's own.
+    pub fn insert_kept(&self, name: ArtifactName, content: Content, digest: Digest, basis: Basis) {
+        self.insert(name, content, digest, Some((None, basis)));
     }
 
     /// About how many bytes an artifact takes in memory, by its number of states.
@@ -414,17 +415,18 @@ impl Artifacts {
 
     /// A checked copy from another worker.
     pub fn insert_fetched(&self, name: ArtifactName, content: Content, digest: Digest) {
-        self.insert(name, content, digest, None, true);
+        self.insert(name, content, digest, None);
     }
 
+    /// `made`: how it was made here; `None`: it was fetched.
     fn insert(
         &self,
         name: ArtifactName,
         content: Content,
         digest: Digest,
-        certificate: Option<Certificate>,
-        fetched: bool,
+        made: Option<(Option<Certificate>, Basis)>,
     ) {
+        let fetched = made.is_none();
         let mut shelf = self.shelf();
         let Some(job) = shelf
             .jobs
@@ -451,7 +453,8 @@ impl Artifacts {
         let item = Item {
             digest,
             count: content.count(),
-            certificate,
+            certificate: made.and_then(|(certificate, _)| certificate),
+            basis: made.map(|(_, basis)| basis),
             memory: Some(content.clone()),
             disk: if durable { Disk::Durable } else { Disk::No },
             fetched: fetched && !durable,

@@ -98,9 +98,13 @@ pub(super) fn stored(
     let bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine.clone());
     for (name, frontier, digest) in all {
-        bench
-            .artifacts
-            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench.artifacts.insert_made(
+            *name,
+            (**frontier).clone(),
+            *digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
     }
     let names: Vec<ArtifactName> = all.iter().map(|(name, ..)| *name).collect();
     let mut durable = Vec::new();
@@ -212,9 +216,13 @@ pub(super) fn survey(
     }
     // And it is of use again: what is written now can be read.
     let (name, frontier, digest) = &all[0];
-    bench
-        .artifacts
-        .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+    bench.artifacts.insert_made(
+        *name,
+        (**frontier).clone(),
+        *digest,
+        Certificate::default(),
+        Basis::of(&[]),
+    );
     let outcome = bench.artifacts.persist(&[*name], |_, _| ());
     if outcome.failed.is_empty() {
         bench.artifacts.close_job(JOB, true);
@@ -347,9 +355,13 @@ fn a_budget_holds_by_way_of_the_disk_and_nothing_is_lost() {
                 .make_room(k as u64, need, &Wanted::new())
                 .unwrap()
         );
-        bench
-            .artifacts
-            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench.artifacts.insert_made(
+            *name,
+            (**frontier).clone(),
+            *digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
         bench.artifacts.unreserve(k as u64);
         assert!(bench.artifacts.gauges.read().resident_bytes <= budget - engine.table_bytes());
     }
@@ -394,9 +406,13 @@ fn what_is_wanted_soonest_stays_in_memory() {
         .collect();
     for (name, frontier, digest) in big {
         let frontier = Arc::unwrap_or_clone(frontier);
-        bench
-            .artifacts
-            .insert_made(name, frontier, digest, Certificate::default());
+        bench.artifacts.insert_made(
+            name,
+            frontier,
+            digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
     }
     // The first is wanted next, the second later, the third is in use; the fourth nobody wants.
     let wanted: Wanted = [(digests[0].0, 0), (digests[1].0, 5)].into();
@@ -451,9 +467,13 @@ fn what_is_used_up_is_gone_from_memory_but_not_from_a_checkpoint() {
     let bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine);
     for (name, frontier, digest) in &all {
-        bench
-            .artifacts
-            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench.artifacts.insert_made(
+            *name,
+            (**frontier).clone(),
+            *digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
     }
     let (durable, volatile) = (&all[0], &all[1]);
     bench.artifacts.persist(&[durable.0], |_, _| ());
@@ -502,15 +522,111 @@ fn what_is_retracted_is_gone_everywhere_and_told() {
 }
 
 #[test]
+fn what_was_made_answers_a_lease_of_the_same_inputs_and_goes_at_another() {
+    let engine = the_engine();
+    let all = frontiers(&*engine, 2);
+    let bench = Bench::new(1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine.clone());
+    let input = |digest: Digest| Input {
+        name: all[0].0,
+        digest,
+        count: 1,
+        holders: Vec::new(),
+    };
+    let (right, wrong) = ([input(all[0].2)], [input(all[0].2.plus(Digest(1)))]);
+    let (name, frontier, digest) = all[all.len() - 1].clone();
+    let task = Task::Expand {
+        level: name.level,
+        shard: name.shard,
+    };
+    let insert = |basis| {
+        let certificate = Certificate::default();
+        let frontier = (*frontier).clone();
+        bench
+            .artifacts
+            .insert_made(name, frontier, digest, certificate, basis);
+    };
+    let known = |artifacts: &Artifacts, inputs: &[Input]| artifacts.known(JOB, &task, inputs);
+    insert(Basis::of(&wrong));
+    assert!(known(&bench.artifacts, &wrong).is_some());
+    assert_eq!(known(&bench.artifacts, &right), None);
+    assert_eq!(bench.artifacts.held(), vec![], "it is dropped");
+    insert(Basis::of(&right));
+    assert!(matches!(
+        known(&bench.artifacts, &right),
+        Some(TaskOutput::Expanded { digest: answer, .. }) if answer == digest
+    ));
+    // What an earlier process made is announced, and answers nothing: what it rests on is not known.
+    bench.artifacts.persist(&[name], |_, _| ());
+    let Bench {
+        data, artifacts, ..
+    } = bench;
+    drop(artifacts);
+    let bench = Bench::open(data, 1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine);
+    assert_eq!(known(&bench.artifacts, &right), None);
+    assert_eq!(bench.artifacts.held().len(), 1, "it stays");
+}
+
+#[test]
+fn a_copy_from_another_worker_answers_no_lease() {
+    let engine = the_engine();
+    let (name, frontier, digest) = frontiers(&*engine, 1)[0].clone();
+    let bench = Bench::new(1 << 30);
+    bench.artifacts.open_job(JOB, "f", engine);
+    let content = Content::Set(frontier);
+    bench.artifacts.insert_fetched(name, content, digest);
+    bench.artifacts.adopt(name, digest);
+    let task = Task::Expand {
+        level: name.level,
+        shard: name.shard,
+    };
+    assert_eq!(bench.artifacts.known(JOB, &task, &[]), None);
+    assert_eq!(bench.artifacts.held().len(), 1, "it stays");
+}
+
+#[test]
+fn the_basis_tells_names_digests_and_order_apart_but_not_level_0() {
+    let input = |level, shard, digest| Input {
+        name: frontier_name(level, shard),
+        digest: Digest(digest),
+        count: 1,
+        holders: Vec::new(),
+    };
+    let visited = |mut input: Input| {
+        input.name.kind = ArtifactKind::Visited;
+        input
+    };
+    let (a, b) = (input(1, 0, 5), input(1, 1, 6));
+    let both = Basis::of(&[a.clone(), b.clone()]);
+    assert_eq!(both, Basis::of(&[a.clone(), b.clone(), input(0, 0, 7)]));
+    let others = [
+        vec![],
+        vec![a.clone()],
+        vec![b.clone(), a.clone()],
+        vec![input(1, 0, 6), input(1, 1, 5)],
+        vec![a.clone(), input(2, 1, 6)],
+        vec![a, visited(b)],
+    ];
+    for other in others {
+        assert_ne!(both, Basis::of(&other), "{other:?}");
+    }
+}
+
+#[test]
 fn a_disk_that_takes_nothing_loses_nothing() {
     let engine = the_engine();
     let all = frontiers(&*engine, 4);
     let mut bench = Bench::new(1 << 30);
     bench.artifacts.open_job(JOB, "f", engine);
     for (name, frontier, digest) in &all {
-        bench
-            .artifacts
-            .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+        bench.artifacts.insert_made(
+            *name,
+            (**frontier).clone(),
+            *digest,
+            Certificate::default(),
+            Basis::of(&[]),
+        );
     }
     // A file where the folder of the jobs should be.
     let jobs = bench.data.path().join("jobs");
@@ -546,17 +662,25 @@ fn a_closed_job_takes_no_more_room_than_what_it_keeps() {
         let names: Vec<ArtifactName> = all.iter().map(|(name, ..)| *name).collect();
         for (name, frontier, digest) in &all {
             let frontier = (**frontier).clone();
-            bench
-                .artifacts
-                .insert_made(*name, frontier, *digest, Certificate::default());
+            bench.artifacts.insert_made(
+                *name,
+                frontier,
+                *digest,
+                Certificate::default(),
+                Basis::of(&[]),
+            );
         }
         assert!(bench.artifacts.persist(&names, |_, _| {}).failed.is_empty());
         bench.artifacts.release(&names);
     }
     let (name, frontier, digest) = &all[all.len() - 1];
-    bench
-        .artifacts
-        .insert_made(*name, (**frontier).clone(), *digest, Certificate::default());
+    bench.artifacts.insert_made(
+        *name,
+        (**frontier).clone(),
+        *digest,
+        Certificate::default(),
+        Basis::of(&[]),
+    );
     bench.artifacts.persist(&[*name], |_, _| {});
     let file = folder_of(bench.data.path(), JOB).join("store.redb");
     let before = fs::metadata(&file).unwrap().len();

@@ -105,7 +105,7 @@ pub fn run(
         };
         // Disjoint sets: the sum is the digest of the union.
         let digest = seen_digest.plus(digest);
-        artifacts.insert_made(name, visited, digest, certificate);
+        artifacts.insert_made(name, visited, digest, certificate, work.basis);
     } else if engine.is_directed() {
         return Err(Failure::Violated(format!(
             "level {level} of shard {shard} has no visited set"
@@ -116,6 +116,7 @@ pub fn run(
         expanded.frontier,
         digest,
         certificate,
+        work.basis,
     );
     let output = TaskOutput::Expanded {
         count,

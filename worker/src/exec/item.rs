@@ -31,7 +31,8 @@ pub fn run(work: &Work, item: ShardId, artifacts: &Artifacts) -> Result<Made, Fa
         Some(rows) => {
             let digest = digest_of(&rows);
             let content = Content::rows(count, Arc::new(rows));
-            artifacts.insert_kept(frontier_name(work.job, LEVEL, item), content, digest);
+            let name = frontier_name(work.job, LEVEL, item);
+            artifacts.insert_kept(name, content, digest, work.basis);
             (digest, Vec::new())
         }
     };

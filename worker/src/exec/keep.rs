@@ -29,7 +29,8 @@ impl Keep {
         match (&self.work.task, &self.work.inputs.packed) {
             (Task::Pack { last, shard }, Some((distances, digest))) => {
                 let name = pack::name(self.work.job, *last, *shard);
-                artifacts.insert_kept(name, Content::Distances(distances.clone()), *digest);
+                let content = Content::Distances(distances.clone());
+                artifacts.insert_kept(name, content, *digest, self.work.basis);
                 Some(name)
             }
             _ => {

@@ -10,7 +10,7 @@ mod smallest;
 mod words;
 
 use crate::artifacts::fetch::Inputs;
-use crate::artifacts::{Artifacts, Content, Need, Place};
+use crate::artifacts::{Artifacts, Basis, Content, Need, Place};
 use crate::compute::Compute;
 use crate::sabotage::Sabotage;
 use antipode_ids::JobId;
@@ -30,6 +30,8 @@ pub struct Work {
     pub inputs: Inputs,
     /// What `inputs` holds, as the lease lists it.
     pub wanted: Vec<Input>,
+    /// Of all inputs of the lease.
+    pub basis: Basis,
     /// The seen states' buffer may be used up.
     pub consume: bool,
     pub sabotage: Arc<Sabotage>,

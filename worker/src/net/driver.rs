@@ -4,7 +4,7 @@ use super::connection::{Connection, Heard};
 use super::prepare::{Order, Outcome};
 use super::threads::{self, Chore};
 use crate::artifacts::fetch::{Gatherer, Inputs};
-use crate::artifacts::{Artifacts, Loss};
+use crate::artifacts::{Artifacts, Basis, Loss};
 use crate::beside::Beside;
 use crate::compute::{Compute, Loader};
 use crate::delay::Delay;
@@ -79,6 +79,7 @@ pub struct Ready {
     pub task: Task,
     pub engine: Arc<dyn Compute>,
     pub wanted: Vec<Input>,
+    pub basis: Basis,
     pub consume: bool,
 }
 
@@ -258,7 +259,7 @@ impl Driver {
                 inputs,
                 consume,
             } => {
-                let known = self.parts.artifacts.known(job, &task);
+                let known = self.parts.artifacts.known(job, &task, &inputs);
                 Event::Leased {
                     job,
                     task,
@@ -440,6 +441,7 @@ impl Driver {
             task,
             engine,
             wanted,
+            basis,
             consume,
         } = ready;
         if self.parts.artifacts.has_old_copies(job) {
@@ -452,13 +454,16 @@ impl Driver {
             engine,
             inputs,
             wanted,
+            basis,
             consume,
             sabotage: self.parts.sabotage.clone(),
             stop: Arc::default(),
         };
         self.computing.insert(lease, work.stop.clone());
         if is_for_the_disk(&work.task) {
-            let _ = threads.chores.send(Chore::Keep(Keep::new(lease, work)));
+            let _ = threads
+                .chores
+                .send(Chore::Keep(Box::new(Keep::new(lease, work))));
         } else {
             let _ = threads.compute.send((lease, work));
         }

@@ -3,7 +3,7 @@
 
 use super::driver::{Driver, Happened, Ready};
 use crate::artifacts::fetch::{Gatherer, Inputs};
-use crate::artifacts::{Artifacts, Need, StoreError, Wanted};
+use crate::artifacts::{Artifacts, Basis, Need, StoreError, Wanted};
 use crate::beside::Beside;
 use crate::compute::Compute;
 use crate::delay::Delay;
@@ -66,6 +66,7 @@ impl Driver {
             task: order.task.clone(),
             engine: engine.clone(),
             wanted: all_wanted,
+            basis: Basis::of(&order.inputs),
             consume: order.consume,
         };
         self.preparing.insert(order.lease, ready);

@@ -198,6 +198,55 @@ async fn a_repeated_lease_is_answered_without_computing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lease_of_other_inputs_is_not_answered_from_what_was_made_of_earlier_ones() {
+    let data = tempdir().unwrap();
+    let definition = definition(7, false);
+    let (running, mut script) = embedded(data.path(), &definition, 1 << 30).await;
+    for level in 1..=3 {
+        script.level(level).await;
+    }
+    let mut shards = 0..script.engine.shards();
+    let has_states = |&shard: &u32| script.known[&frontier_name(2, shard)].0 > 0;
+    let shard = shards.find(has_states).expect("level 2 has states");
+    let done = running.gauges.read().tasks_done;
+    let same = script.lease(3, shard);
+    script.players[0].say(same);
+    let (_, output, _) = script.players[0].done().await;
+    let TaskOutput::Expanded { digest, .. } = output else {
+        panic!("{output:?}")
+    };
+    assert_eq!(digest, script.known[&frontier_name(3, shard)].1);
+    assert_eq!(running.gauges.read().tasks_done, done);
+    // One of the inputs was taken back and made again, and is another one now.
+    let mut other = script.lease(3, shard);
+    let ToWorker::Lease { inputs, .. } = &mut other else {
+        unreachable!("it is a lease")
+    };
+    let input = inputs.iter_mut().find(|input| input.count > 0).unwrap();
+    input.digest = input.digest.plus(Digest(1));
+    input.holders.clear();
+    let again = input.name;
+    script.players[0].say(other);
+    match script.players[0].hear().await {
+        FromWorker::Failed {
+            failure: Failure::InputMissing { name, .. },
+            ..
+        } => assert_eq!(name, again),
+        message => panic!("{message:?}"),
+    }
+    // What was made of the earlier ones is gone: not even the lease of before is answered from it.
+    let same = script.lease(3, shard);
+    script.players[0].say(same);
+    let (_, output, _) = script.players[0].done().await;
+    assert!(
+        matches!(output, TaskOutput::Expanded { digest: made, .. } if made == digest),
+        "{output:?}"
+    );
+    assert_eq!(running.gauges.read().tasks_done, done + 1);
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn smallest_states_and_words_of_the_last_level_are_found() {
     let data = tempdir().unwrap();
     let definition = definition(7, false);
@@ -562,12 +611,14 @@ async fn distances_are_packed_from_all_levels_kept_and_looked_up() {
         last,
         shard: ShardId(0),
     };
+    let names = (1..=last).map(|level| frontier_name(level, 0));
+    let inputs = names.map(|name| script.input(name)).collect();
     let attempt = script.attempt();
     script.players[1].say(ToWorker::Lease {
         job: JOB,
         task: again,
         attempt,
-        inputs: vec![],
+        inputs,
         consume: false,
     });
     assert!(matches!(

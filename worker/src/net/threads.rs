@@ -36,7 +36,7 @@ pub enum Chore {
     PersistAll {
         until: Instant,
     },
-    Keep(Keep),
+    Keep(Box<Keep>),
 }
 
 /// Tasks that are ended with one commit.
@@ -112,10 +112,10 @@ pub fn housekeeping(
         while let Some(chore) = next.take().or_else(|| receiver.recv().ok()) {
             match chore {
                 Chore::Keep(first) => {
-                    let mut tasks = vec![first];
+                    let mut tasks = vec![*first];
                     while next.is_none() && tasks.len() < KEPT_AT_ONCE {
                         match receiver.try_recv() {
-                            Ok(Chore::Keep(task)) => tasks.push(task),
+                            Ok(Chore::Keep(task)) => tasks.push(*task),
                             Ok(other) => next = Some(other),
                             Err(_) => break,
                         }

@@ -16,6 +16,7 @@ use crate::toy::{Set, Toy};
 use antipode_ids::{Incarnation, JobId, WorkerId};
 use antipode_proto::message::{ArtifactName, Ended, Input};
 use antipode_solver_core::job::{JobDefinition, Task};
+use antipode_worker::artifacts::Basis;
 use antipode_worker::session::{LeaseId, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -98,6 +99,8 @@ struct Ready {
     consume: bool,
     found: BTreeMap<ArtifactName, Set>,
     wanted: Vec<Input>,
+    /// Of all inputs of the lease.
+    basis: Basis,
     fetched_bytes: u64,
 }
 

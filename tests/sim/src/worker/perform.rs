@@ -148,8 +148,8 @@ impl Sim {
                 inputs,
                 consume,
             } => {
-                let process = self.workers[w].process.as_ref();
-                let known = process.and_then(|p| p.shelf.known(job, &task));
+                let process = self.workers[w].process.as_mut();
+                let known = process.and_then(|p| p.shelf.known(job, &task, &inputs));
                 if known.is_some() {
                     self.tally.count("lease answered from what is held");
                 }

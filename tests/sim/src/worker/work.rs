@@ -10,6 +10,7 @@ use antipode_ids::JobId;
 use antipode_proto::message::{ArtifactKind, ArtifactName, Failure, Input, Usage};
 use antipode_solver_core::engine::{Certificate, Level, OnDevice, ShardId};
 use antipode_solver_core::job::{Task, TaskOutput};
+use antipode_worker::artifacts::Basis;
 use antipode_worker::session::{Event, LeaseId};
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -133,6 +134,7 @@ impl Sim {
             consume: order.consume,
             found,
             wanted,
+            basis: Basis::of(&order.inputs),
             fetched_bytes: 0,
         };
         if fits && ready.found.len() == ready.wanted.len() {
@@ -376,10 +378,14 @@ impl Sim {
         if toy.directed {
             let name = visited(ready.job, level, shard);
             let all = seen.union(&set);
-            process.shelf.insert_made(name, all, head(&all));
+            process
+                .shelf
+                .insert_made(name, all, head(&all), ready.basis);
         }
         let name = frontier(ready.job, level, shard);
-        process.shelf.insert_made(name, set, head(&set));
+        process
+            .shelf
+            .insert_made(name, set, head(&set), ready.basis);
         TaskOutput::Expanded {
             count: set.len(),
             digest: set.digest(),
@@ -422,7 +428,7 @@ impl Sim {
                 certificate: None,
             };
             if let Some(process) = self.workers[w].process.as_mut() {
-                process.shelf.insert_made(name, set, head);
+                process.shelf.insert_made(name, set, head, ready.basis);
             }
         }
         TaskOutput::Item {
@@ -448,7 +454,7 @@ impl Sim {
                 count,
                 certificate,
             };
-            process.shelf.insert_made(name, set, head);
+            process.shelf.insert_made(name, set, head, ready.basis);
             return Some(name);
         }
         let input = ready.wanted.first()?;

@@ -10,7 +10,7 @@ use antipode_solver_core::bfs::device::{DeviceTables, DeviceTask, InnerView};
 use antipode_solver_core::bfs::frontier::{Frontier, ShardGeometry};
 use antipode_solver_core::engine::ShardId;
 
-/// Operations of one superblock, about.
+/// Operations of one superblock and move, about.
 pub(super) fn operations(tables: &DeviceTables<'_>) -> u64 {
     match tables {
         DeviceTables::Blocks(view) => {
@@ -18,11 +18,17 @@ pub(super) fn operations(tables: &DeviceTables<'_>) -> u64 {
                 InnerView::Leaf { .. } => 130,
                 InnerView::Row { .. } => 64 * 8,
             };
-            (view.words * view.moves * a_word) as u64
+            (view.words * a_word) as u64
         }
-        DeviceTables::States(view) => {
-            u64::from(TABLE_BLOCK_WORDS) * 64 * 8 * view.tables.len() as u64
-        }
+        DeviceTables::States(_) => u64::from(TABLE_BLOCK_WORDS) * 64 * 8,
+    }
+}
+
+/// Moves of a space.
+pub(super) fn moves(tables: &DeviceTables<'_>) -> usize {
+    match tables {
+        DeviceTables::Blocks(view) => view.moves,
+        DeviceTables::States(view) => view.tables.len(),
     }
 }
 
@@ -114,6 +120,15 @@ impl<'a> Scene<'a> {
         let by_origins = self.origins.words() / (2 * moves.max(1));
         let by_staging = self.staged_words / self.geometry.words as usize;
         by_threads.min(by_origins.min(by_staging) as u64).max(1)
+    }
+
+    /// How many moves each superblock of a run asks when it gathers from these groups: what its work is counted in.
+    pub fn moves(&self, groups: &[Group<'_>]) -> usize {
+        match self.tables {
+            Tables::Blocks(_) => groups.iter().map(|group| group.moves.len()).sum(),
+            // Every source shard is asked for all of them.
+            Tables::States(tables) => groups.len() * tables.tables.len(),
+        }
     }
 
     /// What groups bring to a run. `begins`: nothing was brought to it before.

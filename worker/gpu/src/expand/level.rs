@@ -38,11 +38,11 @@ impl State {
             computing,
             ..
         } = self;
-        let mut note = |pace: &mut Pace, run: Blocks, took: Duration| {
-            *computing += took;
-            pace.took(u64::from(run.count), took);
-        };
         let mut groups = groups(task);
+        if groups.is_empty() {
+            // Nothing comes from nowhere, and what was seen stays as it is called.
+            return Ok(());
+        }
         // What was seen by now contains the level before.
         let own = (!task.seen_grows && task.own.count() > 0).then_some(task.own);
         let seen = (task.seen_grows || task.seen.count() > 0).then_some(task.seen);
@@ -76,13 +76,14 @@ impl State {
                 if arrivals.are_over() {
                     break;
                 }
-                for_all_runs(&scene, group, pace, |run, pace| {
+                for_all_runs(&scene, group, pace, |run| {
                     let calls = scene.gather(group, arrivals.here(), run, gathered == 0);
                     let pending = begin(kernels, &calls, None)?;
                     drop(calls);
                     arrivals.step(residents, kernels, staging)?;
-                    note(pace, run, pending.wait()?);
-                    Ok(())
+                    let took = pending.wait()?;
+                    *computing += took;
+                    Ok(took)
                 })?;
                 gathered += 1;
             }
@@ -118,7 +119,7 @@ impl State {
             out,
             waiting: None,
         };
-        for_all_runs(&scene, left, pace, |run, pace| {
+        for_all_runs(&scene, left, pace, |run| {
             let coming = back.begin()?;
             let mut calls = scene.gather(left, here, run, gathered == 0);
             calls.extend(scene.settle(run));
@@ -130,8 +131,10 @@ impl State {
             let copy = (&made.counts, &back.staging.counts, counts);
             let pending = begin(kernels, &calls, Some(copy))?;
             back.finish(coming)?;
-            note(pace, run, pending.wait()?);
-            back.counted(run)
+            let took = pending.wait()?;
+            *computing += took;
+            back.counted(run)?;
+            Ok(took)
         })?;
         let coming = back.begin()?;
         back.finish(coming)?;
@@ -146,20 +149,23 @@ impl State {
     }
 }
 
-/// All superblocks of the shard, as many at once as the pace, the buffers and the device allow.
+/// All superblocks of the shard, as many at once as the pace, the buffers and the device allow. `body` says how long a run
+/// took.
 fn for_all_runs(
     scene: &Scene<'_>,
     groups: &[Group<'_>],
     pace: &mut Pace,
-    mut body: impl FnMut(Blocks, &mut Pace) -> Result<(), GpuError>,
+    mut body: impl FnMut(Blocks) -> Result<Duration, GpuError>,
 ) -> Result<(), GpuError> {
-    let moves = groups.iter().map(|group| group.moves.len()).sum();
-    let most = scene.most_blocks(moves);
+    let most = scene.most_blocks(groups.iter().map(|group| group.moves.len()).sum());
+    // A run that gathers from one source says nothing about one that gathers from a hundred: moves are counted too.
+    let moves = scene.moves(groups).max(1) as u64;
     let mut first = 0;
     while first < scene.geometry.blocks {
         let left = u64::from(scene.geometry.blocks - first);
-        let count = pace.next(left).min(most) as u32;
-        body(Blocks { first, count }, pace)?;
+        let count = (pace.next(left * moves) / moves).clamp(1, most) as u32;
+        let took = body(Blocks { first, count })?;
+        pace.took(u64::from(count) * moves, took);
         first += count;
     }
     Ok(())

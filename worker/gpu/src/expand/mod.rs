@@ -29,6 +29,7 @@ use antipode_solver_core::bfs::device::{
 use antipode_solver_core::engine::OnDevice;
 use resident::{Limit, Residents};
 pub use several::{JobDevices, Offer};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use tables::Tables;
@@ -60,6 +61,7 @@ struct State {
     /// Origins of a run's superblocks.
     origins: Buffer,
     staging: Staging,
+    /// In superblocks times moves.
     pace: Pace,
     /// Levels in a row that found no memory.
     short_of_memory: u32,
@@ -120,6 +122,16 @@ impl DeviceSpace {
             DeviceTables::States(_) => u64::from(TABLE_BLOCK_WORDS),
         };
         let most = block as usize * kernels.rows_that_fit("a superblock", 8 * block)?;
+        let origins = ORIGIN_WORDS.min(2 * most);
+        let moves = calls::moves(tables);
+        if 2 * moves > origins {
+            return Err(GpuError::TooLarge {
+                device: device.info().name.clone(),
+                what: "where one superblock comes from",
+                bytes: 8 * moves as u64,
+                limit: 4 * origins as u64,
+            });
+        }
         let staged = 2 * STAGED_WORDS.min(most).max(block as usize);
         let make = |words, place| device.buffer(words, place);
         let limit = Limit {
@@ -132,7 +144,7 @@ impl DeviceSpace {
             tables,
             masks,
             residents: Residents::new(limit),
-            origins: make(ORIGIN_WORDS.min(2 * most), Place::Device)?,
+            origins: make(origins, Place::Device)?,
             staging: Staging {
                 up: [make(staged, Place::Upload)?, make(staged, Place::Upload)?],
                 down: make(staged, Place::Download)?,
@@ -176,14 +188,21 @@ impl DeviceSpace {
         self.lock().computing
     }
 
-    /// How many of the task's sets, and how many bytes of them, are not on the device.
+    /// Bytes of the task's sets that are not on the device, each counted once.
     pub fn missing_bytes(&self, task: &DeviceTask<'_>) -> u64 {
         let mut state = self.lock();
         let sets = task.sources.iter().map(|(_, set)| *set);
-        let sets = sets.chain([task.own, task.seen]);
-        sets.filter(|set| set.count() > 0 && state.residents.get(set.id()).is_none())
-            .map(upload::bytes)
-            .sum()
+        // As in a level: what was seen by now contains the level before.
+        let own = (!task.seen_grows).then_some(task.own);
+        let sets = sets.chain(own).chain([task.seen]);
+        let sets: HashMap<_, _> = sets
+            .filter(|set| set.count() > 0)
+            .map(|set| (set.id(), set))
+            .collect();
+        let missing = sets
+            .into_iter()
+            .filter(|(id, _)| state.residents.get(*id).is_none());
+        missing.map(|(_, set)| upload::bytes(set)).sum()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub(super) struct Set {
     /// One bit a position.
     pub bits: Buffer,
-    /// Number of states in each superblock.
+    /// Number of states in each superblock. Of a set that grew here (what was seen) they are those of before: nothing
+    /// is gathered from such a set.
     pub counts: Buffer,
 }
 

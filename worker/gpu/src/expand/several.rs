@@ -71,6 +71,12 @@ impl JobDevices {
         self.spaces.is_empty()
     }
 
+    /// May this device still be asked, for this job and any other? `by`: as in an answer.
+    pub fn is_usable(&self, by: u32) -> bool {
+        let mut members = self.spaces.iter().filter(|member| member.number == by);
+        members.all(|m| m.space.is_usable() && m.space.kernels().device().is_usable())
+    }
+
     /// Time that dispatches took, of all devices together.
     pub fn computing(&self) -> Duration {
         self.spaces

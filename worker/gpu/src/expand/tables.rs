@@ -150,6 +150,15 @@ fn blocks(kernels: &Kernels, view: &BlockTablesView<'_>) -> Result<BlockTables, 
 fn states(kernels: &Kernels, view: &StateTablesView<'_>) -> Result<StateTables, GpuError> {
     let block = u64::from(super::TABLE_BLOCK_WORDS) * 64;
     let fits = kernels.rows_that_fit("a table of states", 4 * block)? as u64;
+    // The kernel numbers states with 32 bits, also those that the last superblock does not have.
+    if view.states.next_multiple_of(block) > u64::from(u32::MAX) {
+        return Err(GpuError::TooLarge {
+            device: kernels.device().info().name.clone(),
+            what: "a table of states",
+            bytes: 4 * view.states,
+            limit: 4 * u64::from(u32::MAX),
+        });
+    }
     let piece_states = fits * block;
     let tables = distinct(view).into_iter().map(|table| {
         let pieces = table.chunks(piece_states as usize);

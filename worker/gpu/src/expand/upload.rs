@@ -198,10 +198,19 @@ fn scatter(
 }
 
 fn count(kernels: &Kernels, set: &Set, geometry: ShardGeometry) -> Result<(), GpuError> {
-    kernels.device().run(&[Step::Dispatch {
-        pipeline: &kernels.expand.count,
-        buffers: &[&set.bits, &set.counts],
-        immediates: &[geometry.words, 0, geometry.blocks],
-        threads: u64::from(geometry.blocks),
-    }])
+    let pipeline = &kernels.expand.count;
+    // A shard of small superblocks has more of them than a dispatch may have threads.
+    let most = u32::try_from(pipeline.max_threads()).unwrap_or(u32::MAX);
+    let mut first = 0;
+    while first < geometry.blocks {
+        let blocks = most.min(geometry.blocks - first);
+        kernels.device().run(&[Step::Dispatch {
+            pipeline,
+            buffers: &[&set.bits, &set.counts],
+            immediates: &[geometry.words, first, blocks],
+            threads: u64::from(blocks),
+        }])?;
+        first += blocks;
+    }
+    Ok(())
 }

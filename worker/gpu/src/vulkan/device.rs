@@ -156,6 +156,11 @@ impl Device {
         Duration::from_nanos(self.shared.longest_nanos.load(Relaxed))
     }
 
+    /// Does it still answer?
+    pub fn is_usable(&self) -> bool {
+        self.shared.check().is_ok()
+    }
+
     /// The device was wrong: it answers nothing more.
     pub(crate) fn quarantine(&self, what: String) -> GpuError {
         let error = GpuError::Wrong {

@@ -115,6 +115,8 @@ impl Pending {
         let buffer = commands.buffer;
         let sets = descriptor_sets(&shared, steps, &mut self.sets)?;
         let mut sets = sets.iter();
+        // What was waited for may have been written on the other queue: its barriers make that visible there only.
+        barrier(&shared, buffer);
         for step in steps {
             record(&shared, buffer, step, &mut sets);
             barrier(&shared, buffer);
@@ -435,7 +437,7 @@ fn record(
     }
 }
 
-/// What comes after sees what came before.
+/// What comes after sees what came before, and what submissions that were waited for have written.
 fn barrier(shared: &Shared, commands: vk::CommandBuffer) {
     use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
     let memory = [vk::MemoryBarrier::default()
