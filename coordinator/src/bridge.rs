@@ -167,7 +167,7 @@ pub fn heard(message: FromWorker, local: bool) -> Heard {
             artifacts: artifacts(names),
             reason,
         },
-        FromWorker::Note { text } => core::Report::Note { text },
+        FromWorker::Note { job, text } => core::Report::Note { job, text },
         FromWorker::Draining { reason } => core::Report::Draining { reason },
         FromWorker::Leaving { reason } => core::Report::Leaving { reason },
     };

@@ -140,8 +140,9 @@ pub enum FromWorker {
         names: Vec<ArtifactName>,
         reason: String,
     },
-    /// Something that users who ask about this worker may want to know: a device that it gave up, say.
-    Note { text: String },
+    /// Something that users who ask about this worker, or about the job that it was at, may want to know: a device
+    /// that it gave up, say.
+    Note { job: Option<JobId>, text: String },
     /// The worker is to end: no new leases, please; what only it holds is to be brought elsewhere or to
     /// disk. Answered by `Shutdown`.
     Draining { reason: String },

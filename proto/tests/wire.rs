@@ -167,7 +167,12 @@ fn from_worker() -> Vec<FromWorker> {
             usage: Usage::default(),
         },
         FromWorker::Note {
+            job: None,
             text: "device llvmpipe is not used any more".into(),
+        },
+        FromWorker::Note {
+            job: Some(JobId(7)),
+            text: "it was at this job".into(),
         },
         FromWorker::Durable {
             names: vec![name(1), name(2)],

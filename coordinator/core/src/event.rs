@@ -182,8 +182,9 @@ pub enum Report {
         artifacts: Vec<(JobId, Artifact)>,
         reason: String,
     },
-    /// For users who ask about it.
+    /// For users who ask about it, or about the job that it was at.
     Note {
+        job: Option<JobId>,
         text: String,
     },
     /// It is to end as soon as nothing depends on it.

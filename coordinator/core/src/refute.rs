@@ -140,9 +140,9 @@ impl Coordinator {
             job.progress.history.push(
                 now.unix,
                 format!(
-                    "worker {name} retracted {} artifacts: {reason}; {} results and what rests on them are computed again",
-                    of_job.count(),
-                    wrong.len()
+                    "worker {name} retracted {}: {reason}; {} and what rests on them are computed again",
+                    number(of_job.count(), "artifact"),
+                    number(wrong.len(), "result")
                 ),
             );
             self.refute(now, id, wrong, &BTreeSet::new(), out);
@@ -170,4 +170,12 @@ fn closure(bfs: &Bfs, wrong: Cells) -> Cells {
 fn has_result(bfs: &Bfs, (level, shard): (Level, u32)) -> bool {
     bfs.cell(level, shard)
         .is_some_and(|cell| cell.result.is_some())
+}
+
+/// `1 result`, `2 results`.
+fn number(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
 }

@@ -96,7 +96,7 @@ impl Coordinator {
             Report::Retract { artifacts, reason } => {
                 self.retract(now, id, &artifacts, &reason, out);
             }
-            Report::Note { text } => self.note(now, id, text, out),
+            Report::Note { job, text } => self.note(now, id, job, text, out),
             Report::Draining { reason } => self.begin_drain(now, id, reason, out),
             Report::Leaving { reason: _ } => self.leave(now, id, out),
         }
@@ -127,7 +127,20 @@ impl Coordinator {
     }
 
     /// A worker says something that users may want to know when they ask about it.
-    fn note(&mut self, now: Now, id: WorkerId, text: String, out: &mut Vec<Effect>) {
+    fn note(
+        &mut self,
+        now: Now,
+        id: WorkerId,
+        job: Option<JobId>,
+        text: String,
+        out: &mut Vec<Effect>,
+    ) {
+        let name = self.name(id);
+        if let Some(job) = job.and_then(|job| self.jobs.get_mut(&job)) {
+            let what = format!("worker {name}: {text}");
+            job.progress.history.push(now.unix, what);
+        }
+        self.touched.extend(job);
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };

@@ -105,7 +105,10 @@ impl From<FromWorker> for wire::FromWorker {
                 names: names(list),
                 reason,
             }),
-            FromWorker::Note { text } => Message::Note(wire::Note { text }),
+            FromWorker::Note { job, text } => Message::Note(wire::Note {
+                text,
+                job: job.map(|job| job.0),
+            }),
             FromWorker::Draining { reason } => Message::Draining(wire::Leaving { reason }),
             FromWorker::Leaving { reason } => Message::Leaving(wire::Leaving { reason }),
         };
@@ -188,7 +191,10 @@ impl TryFrom<wire::FromWorker> for FromWorker {
                 names: read_names(m.names)?,
                 reason: m.reason,
             },
-            Message::Note(m) => FromWorker::Note { text: m.text },
+            Message::Note(m) => FromWorker::Note {
+                job: m.job.map(JobId),
+                text: m.text,
+            },
             Message::Draining(m) => FromWorker::Draining { reason: m.reason },
             Message::Leaving(m) => FromWorker::Leaving { reason: m.reason },
         })

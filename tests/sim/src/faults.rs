@@ -255,7 +255,7 @@ impl Sim {
         }
         if is_new {
             let text = "a device is not used any more".to_string();
-            self.say_to_session(w, life, Event::Note(text));
+            self.say_to_session(w, life, Event::Note { job: None, text });
         }
         let names = self.workers[w].retracted.clone();
         if names.is_empty() {

@@ -181,7 +181,7 @@ pub fn session_event(event: &Heard) -> &'static str {
         Heard::NotPersisted { .. } => "session hears: NotPersisted",
         Heard::Lost { .. } => "session hears: Lost",
         Heard::Retracted { .. } => "session hears: Retracted",
-        Heard::Note(_) => "session hears: Note",
+        Heard::Note { .. } => "session hears: Note",
         Heard::Tick { .. } => "session hears: Tick",
         Heard::Stored => "session hears: Stored",
         Heard::Drain => "session hears: Drain",

@@ -374,7 +374,8 @@ impl Artifacts {
         if names.is_empty() {
             return;
         }
-        tracing::error!(count = names.len(), first = ?names[0], reason, "artifacts are taken back");
+        let (count, job) = (names.len(), names[0].job);
+        tracing::error!(count, %job, reason, "artifacts are taken back");
         self.release(&names);
         // Nobody listens only while the worker ends.
         let _ = self.losses.send(Loss {

@@ -44,12 +44,15 @@ impl Announcer {
         }
     }
 
-    /// A sentence that `antipode explain WORKER` shows, also after a time without connection.
+    /// A sentence that `antipode explain WORKER` and `explain JOB` show, also after a time without connection.
     pub fn note(&self, text: impl Into<String>) {
         let text = text.into();
         tracing::warn!(job = %self.job, "{text}");
         // Nobody listens only while the worker ends.
-        let _ = self.events.send(Happened::Event(Event::Note(text)));
+        let _ = self.events.send(Happened::Event(Event::Note {
+            job: Some(self.job),
+            text,
+        }));
     }
 
     /// Takes back the results of these tasks (level and shard; of a batch job level 1 and the item), because

@@ -107,8 +107,11 @@ pub enum Event {
         names: Vec<ArtifactName>,
         reason: String,
     },
-    /// Something that users who ask about this worker may want to know.
-    Note(String),
+    /// Something that users who ask about this worker, or about the job, may want to know.
+    Note {
+        job: Option<JobId>,
+        text: String,
+    },
     /// Time passes; comes a few times a second. Memory of the process now and at its peak, in bytes.
     Tick {
         memory_bytes: u64,
@@ -390,7 +393,7 @@ impl Session {
                 }
                 self.say(message, actions);
             }
-            Event::Note(text) => self.say(FromWorker::Note { text }, actions),
+            Event::Note { job, text } => self.say(FromWorker::Note { job, text }, actions),
             Event::Tick {
                 memory_bytes,
                 peak_memory_bytes,

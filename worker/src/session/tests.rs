@@ -803,8 +803,12 @@ fn what_is_taken_back_while_it_is_computed_is_computed_again() {
 
 #[test]
 fn a_note_is_said_at_once_or_after_the_next_welcome() {
-    let note = || Event::Note("a device is not used any more".into());
+    let note = || Event::Note {
+        job: None,
+        text: "a device is not used any more".into(),
+    };
     let message = FromWorker::Note {
+        job: None,
         text: "a device is not used any more".into(),
     };
     let mut play = Play::begun();

@@ -56,7 +56,11 @@ fn levels_and_participants_tell_what_devices_computed() {
 fn a_note_is_told_of_its_worker_alone_and_is_stored() {
     let mut scene = scene();
     let text = "device NVIDIA H200 is not used any more: a wrong result";
-    scene.report(0, Report::Note { text: text.into() });
+    let note = Report::Note {
+        job: None,
+        text: text.into(),
+    };
+    scene.report(0, note);
     assert_eq!((told_of(&scene, 1, text), told_of(&scene, 2, text)), (1, 0));
     let Some(Record::Worker { worker, record, .. }) = scene.records.last() else {
         panic!("{:?}", scene.records.last())
@@ -79,12 +83,17 @@ fn what_a_device_made_wrong_is_explained_and_made_again() {
         scene.workers[0].copies.remove(name);
     }
     let note = "device NVIDIA H200 is not used any more: a wrong result";
-    scene.report(0, Report::Note { text: note.into() });
+    let of_job = Report::Note {
+        job: Some(JobId(1)),
+        text: note.into(),
+    };
+    scene.report(0, of_job);
     let reason = "device NVIDIA H200 gave a wrong result".to_string();
     scene.report(0, Report::Retract { artifacts, reason });
     assert!(scene.complete() <= level, "what rests on it is open again");
     scene.finish();
     assert!(scene.said("sim0 (w1) retracted"));
     assert!(scene.said("gave a wrong result"));
+    assert!(scene.said(&format!("worker sim0 (w1): {note}")));
     assert_eq!(told_of(&scene, 1, note), 1);
 }

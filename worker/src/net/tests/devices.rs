@@ -186,7 +186,7 @@ async fn results_that_are_taken_back_in_mid_job_are_made_again() {
                     assert!(reason.contains("toy"), "{reason}");
                     retracted = names;
                 }
-                FromWorker::Note { text } => note = Some(text),
+                FromWorker::Note { text, .. } => note = Some(text),
                 FromWorker::Done { .. } => done += 1,
                 other => panic!("{other:?}"),
             }
