@@ -25,7 +25,7 @@ pub struct LevelGpuArgs {
     pub which: GpuArgs,
 
     /// The most memory of each graphics processor that a job's frontiers take, e.g. 8GiB [default: 80 % of it, an
-    /// eighth where it is the machine's]
+    /// eighth where it is the machine's, 64 MiB of a software device]; what one task needs is always there
     #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
     gpu_memory: Option<u64>,
 }
@@ -52,7 +52,11 @@ impl FromStr for Wish {
                 for part in text.split(',') {
                     let choice = match part {
                         "auto" => Err(format!("'{text}': auto stands alone")),
-                        _ => part.parse::<Choice>(),
+                        _ => part.parse::<Choice>().map_err(|_| {
+                            format!(
+                                "'{part}' is no device; give indices or UUIDs (`antipode gpu list`), all, auto or off"
+                            )
+                        }),
                     }?;
                     if !choices.contains(&choice) {
                         choices.push(choice);
@@ -74,6 +78,11 @@ pub enum Asker {
 }
 
 impl LevelGpuArgs {
+    /// Was a device asked for, rather than none or whichever is of use?
+    pub fn is_forced(&self) -> bool {
+        matches!(self.which.gpu, Some(Wish::All | Wish::These(_)))
+    }
+
     /// Is there anything to be looked for? Where nothing was said, only for work that takes the CPU a while: to open
     /// Vulkan takes longer than small jobs do.
     pub fn is_wanted(&self, is_large: bool) -> bool {
@@ -163,7 +172,8 @@ impl LevelGpuArgs {
             let share = match info.kind {
                 Kind::Discrete | Kind::Virtual => info.memory_bytes / 5 * 4,
                 // Its memory is the machine's.
-                Kind::Integrated | Kind::Software | Kind::Other => info.memory_bytes / 8,
+                Kind::Integrated | Kind::Other => info.memory_bytes / 8,
+                Kind::Software => 64 << 20,
             };
             offers.push(Offer {
                 kernels,
@@ -175,20 +185,57 @@ impl LevelGpuArgs {
     }
 }
 
+/// One of them, for what computes on one.
+#[derive(Debug, Clone, clap::Args)]
+pub struct OneGpuArgs {
+    /// A graphics processor to compute with: its index or UUID as `antipode gpu list` shows it; auto: the first that is no
+    /// software, or the CPU [default: off]
+    #[arg(long, value_name = "off|auto|INDEX|UUID")]
+    gpu: Option<Wish>,
+}
+
+impl OneGpuArgs {
+    /// The kernels of the device; none where none is asked for, or where `auto` finds none, which is said.
+    ///
+    /// # Errors
+    /// A device that was named and cannot be had, and more than one.
+    pub fn open(&self) -> Result<Option<Arc<Kernels>>, Failure> {
+        match &self.gpu {
+            None => Ok(None),
+            Some(wish) => wish.open_one(),
+        }
+    }
+}
+
 impl GpuArgs {
-    /// The kernels of the first device, for commands that use one; none where none is asked for, or where `auto` finds none.
+    /// As [`OneGpuArgs::open`], for what is small beside the rest of the command.
     ///
     /// # Errors
     /// A device that was named and cannot be had.
     pub fn open_one(&self) -> Result<Option<Arc<Kernels>>, Failure> {
-        let choice = match &self.gpu {
-            None | Some(Wish::Off) => return Ok(None),
-            Some(Wish::Auto | Wish::All) => Choice::Auto,
-            Some(Wish::These(choices)) => choices.first().copied().unwrap_or(Choice::Auto),
+        match &self.gpu {
+            Some(Wish::These(choices)) => Wish::These(choices[..1].to_vec()).open_one(),
+            Some(Wish::All) => Wish::Auto.open_one(),
+            None | Some(Wish::Auto | Wish::Off) => Ok(None),
+        }
+    }
+}
+
+impl Wish {
+    fn open_one(&self) -> Result<Option<Arc<Kernels>>, Failure> {
+        let choice = match self {
+            Wish::Off => return Ok(None),
+            Wish::Auto => Choice::Auto,
+            Wish::These(choices) if choices.len() == 1 => choices[0],
+            Wish::All | Wish::These(_) => {
+                return Err(Failure::input(
+                    "this command computes on one device; give one index or UUID with --gpu",
+                ));
+            }
         };
-        match (open(choice, false), &self.gpu) {
+        match (open(choice, false), self) {
             (Ok((_, kernels)), _) => Ok(Some(kernels)),
-            (Err(why @ (GpuError::NoVulkan(_) | GpuError::NoDevice(_))), Some(Wish::Auto)) => {
+            (Err(why @ (GpuError::NoVulkan(_) | GpuError::NoDevice(_))), Wish::Auto) => {
                 eprintln!("{why}; computing with the CPU");
                 Ok(None)
             }

@@ -1,7 +1,6 @@
 //! Distances of states by their labels: on a graphics processor until it fails, and by the CPU then.
 
 use crate::exit::Failure;
-use crate::gpu_args::GpuArgs;
 use antipode_gpu::{GpuError, Kernels};
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
@@ -18,12 +17,9 @@ impl LabelDistances {
         LabelDistances { device: None }
     }
 
-    /// The device that is asked for, the CPU where none is.
-    ///
-    /// # Errors
-    /// A device that is not there.
-    pub fn open(args: &GpuArgs) -> Result<LabelDistances, Failure> {
-        args.open_one().map(|device| LabelDistances { device })
+    /// A device, or the CPU.
+    pub fn on(device: Option<Arc<Kernels>>) -> LabelDistances {
+        LabelDistances { device }
     }
 
     /// As [`distances::distances`]; a device that fails is left alone, which is said.

@@ -55,6 +55,13 @@ impl Progress {
         }
     }
 
+    /// Devices are to compute the job.
+    pub fn expect_devices(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.expect_devices();
+        }
+    }
+
     /// Prints the levels that are new, and moves the bar.
     pub fn show(&mut self, status: &JobStatus) -> Result<(), Failure> {
         if let Some(table) = &mut self.table {

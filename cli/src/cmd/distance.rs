@@ -3,7 +3,7 @@
 use super::Call;
 use crate::compute_args::ComputeArgs;
 use crate::exit::Failure;
-use crate::gpu_args::GpuArgs;
+use crate::gpu_args::OneGpuArgs;
 use crate::label_distances::LabelDistances;
 use crate::puzzle_arg::PuzzleArgs;
 use crate::questions::{self, Reader};
@@ -46,7 +46,7 @@ pub struct Args {
     targets: Option<PathBuf>,
 
     #[command(flatten)]
-    gpu: GpuArgs,
+    gpu: OneGpuArgs,
 
     #[command(flatten)]
     compute: ComputeArgs,
@@ -101,7 +101,7 @@ pub fn distance(args: &Args, call: &Call) -> Result<(), Failure> {
             "{all} distances do not fit one JSON object ({JSON_DISTANCES} do); ask without --json, or in parts"
         )));
     }
-    let mut engine = LabelDistances::open(&args.gpu)?;
+    let mut engine = LabelDistances::on(args.gpu.open()?);
     let pool = args.compute.pool()?;
     let mut report = Report {
         puzzle: puzzle.name().to_string(),

@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs, call: &Call) -> Result<(), Failure> {
             memory::show(compute.memory_bytes())
         )));
     }
-    let mut labels = LabelDistances::open(&args.run.how.gpu.which)?;
+    let mut labels = LabelDistances::on(args.run.how.gpu.which.open_one()?);
     let done = run::job(&BatchSpec::Landmarks(spec).into(), &args.run, call)?;
     let asked = done.asked(None, call);
     if done.status.state != JobState::Finished {

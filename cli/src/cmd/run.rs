@@ -17,6 +17,7 @@ use antipode_coordinator::{Coordinator, OpenError};
 use antipode_proto::client::{Client, ClientError, Submission};
 use antipode_proto::ids::JobId;
 use antipode_proto::status::{JobState, JobStatus};
+use antipode_solver_core::batch::BatchSpec;
 use antipode_solver_core::engine::KernelChoice;
 use antipode_solver_core::job::{JobSpec, Keep};
 use antipode_solver_core::space::{self, SpaceDef};
@@ -242,7 +243,10 @@ fn begin(
     let devices = devices(how, &work, space)?;
     data_dir::create(data)?;
     eprintln!("store: {}", data.display());
-    let progress = Progress::new(space, work.spec.depth(), json);
+    let mut progress = Progress::new(space, work.spec.depth(), json);
+    if devices.offers().iter().any(|offer| offer.costs.is_none()) {
+        progress.expect_devices();
+    }
     let status = block_on(run(how, call, (work, devices), folder, progress))?;
     Ok(Done {
         status,
@@ -261,6 +265,13 @@ fn devices(how: &HowArgs, work: &Work, space: &SpaceDef) -> Result<Devices, Fail
         states * bfs.puzzle.generators().len() as f64 >= LARGE
     });
     if !how.gpu.is_wanted(is_large) {
+        return Ok(Devices::default());
+    }
+    if work.spec.bfs().is_none() || space.kind == "sparse" {
+        let has_labels = matches!(work.spec.batch(), Some(BatchSpec::Landmarks(_)));
+        if how.gpu.is_forced() && !has_labels {
+            eprintln!("no device is used: this kind of search is the CPU's");
+        }
         return Ok(Devices::default());
     }
     let pool = how.compute.pool()?;

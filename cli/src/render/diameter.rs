@@ -103,6 +103,10 @@ fn lines(report: &DiameterReport) -> Vec<(&'static str, String)> {
             facts::crew(report.workers, report.threads),
         ),
     );
+    if !report.devices.is_empty() {
+        let names: Vec<&str> = report.devices.iter().map(|d| &*d.name).collect();
+        say("devices", format!("Vulkan ({})", names.join(", ")));
+    }
     if report.peak_memory_bytes.sum > 0 {
         say("memory", facts::peak(report.peak_memory_bytes.sum));
     }

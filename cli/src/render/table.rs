@@ -30,6 +30,11 @@ impl LevelTable {
         }
     }
 
+    /// The heading has a column for devices from the beginning.
+    pub fn expect_devices(&mut self) {
+        self.has_devices = true;
+    }
+
     /// The lines of levels that were not given out before; the heading comes before the first. Where that was before
     /// a device computed a level, it comes once more, with a column for it.
     pub fn new_lines(&mut self, levels: &[LevelStatus]) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! The answer to `diameter`, described field by field in `docs/schema/diameter.schema.json`.
 
+use super::DeviceReport;
 use super::{Asked, COMMIT, PeakMemory, ResumedReport, VERSION, date, peak_memory};
 use crate::exit::Failure;
 use crate::render::{diameter, json};
@@ -80,6 +81,8 @@ pub struct DiameterReport {
     pub sources: u64,
     /// Why these were enough.
     pub symmetry: Option<String>,
+    /// Graphics processors that computed.
+    pub devices: Vec<DeviceReport>,
     pub workers: u32,
     pub threads: u32,
     pub resumed: Option<ResumedReport>,
@@ -155,6 +158,7 @@ impl DiameterReport {
             pairs_missing: pairs.and_then(|p| p.missing.clone()),
             sources: findings.sources,
             symmetry: findings.symmetry,
+            devices: DeviceReport::all(status),
             workers: status.workers,
             threads: status.threads,
             resumed: status.resumed.map(ResumedReport::from),

@@ -20,6 +20,8 @@ use serde::Serialize;
 pub struct LandmarksReport {
     #[serde(flatten)]
     pub batch: BatchReport,
+    /// What computed the distances by labels: `cpu`, or `vulkan` and the device.
+    pub label_engine: String,
     pub landmarks: Vec<LandmarkRow>,
     pub surveys: Vec<SurveyRow>,
 }
@@ -127,6 +129,7 @@ impl LandmarksReport {
         }
         Ok(LandmarksReport {
             batch: BatchReport::new(status, asked),
+            label_engine: labels.name(),
             landmarks,
             surveys: sizes.iter().map(|size| survey(&sizes, size)).collect(),
         })

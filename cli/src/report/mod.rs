@@ -101,6 +101,13 @@ pub struct DeviceReport {
 }
 
 impl DeviceReport {
+    /// Those of a job.
+    pub fn all(status: &JobStatus) -> Vec<DeviceReport> {
+        let engine = status.engine.iter();
+        let names = engine.flat_map(|engine| engine.devices.iter());
+        names.map(|name| DeviceReport::vulkan(name)).collect()
+    }
+
     pub fn vulkan(name: &str) -> DeviceReport {
         DeviceReport {
             api: "vulkan",
@@ -298,14 +305,7 @@ impl BfsReport {
             engine: EngineReport {
                 kind: space.kind.clone(),
                 kernel: status.engine.as_ref().map(|engine| engine.kernel.clone()),
-                devices: status
-                    .engine
-                    .as_ref()
-                    .map(|engine| engine.devices.iter())
-                    .into_iter()
-                    .flatten()
-                    .map(|name| DeviceReport::vulkan(name))
-                    .collect(),
+                devices: DeviceReport::all(status),
                 layout: space.layout.clone(),
                 shards: space.shards,
             },

@@ -12,7 +12,7 @@ use crate::terms::{EngineError, Expanded, Seen, ShardId};
 use rayon::prelude::*;
 
 /// Words of an answer that are computed again.
-const SAMPLED_WORDS: usize = 48;
+const SAMPLED_WORDS: usize = 128;
 
 /// A space that asks a device before it computes by itself.
 pub(crate) struct Attempt<'a, S: Space + ?Sized> {
