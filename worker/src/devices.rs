@@ -1,9 +1,12 @@
 //! The devices (graphics processors) of a worker: how they come into a job's engine, and what is told when one fails.
 
+use crate::exec::item::LEVEL;
 use crate::net::Announcer;
+use crate::scrambles::Watch;
 use antipode_gpu::{GpuError, JobDevices, Kernels, Offer};
 use antipode_solver_core::bfs::device::{Answer, DeviceBits, DeviceTask, LevelDevice};
 use antipode_solver_core::engine::{Engine, Level, ShardId};
+use antipode_solver_core::scramble::ScramblesSpec;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,14 +52,33 @@ impl Devices {
         &self.offers
     }
 
-    /// Those that make rows of scrambles quicker than the CPU, or are to make them anyway.
-    pub fn for_rows(&self) -> Vec<Arc<Kernels>> {
-        let wants = |offer: &&Offer| {
+    /// Those that make rows of scrambles quicker than the CPU, or are to make them anyway, by their numbers.
+    pub fn for_rows(&self) -> Vec<(u32, Arc<Kernels>)> {
+        let wants = |(_, offer): &(u32, &Offer)| {
             let costs = offer.costs.as_ref();
             costs.is_none_or(|costs| costs.wants_rows(ROWS_AT_ONCE))
         };
-        let offers = self.offers.iter().filter(wants);
-        offers.map(|offer| Arc::clone(&offer.kernels)).collect()
+        let offers = (0..).zip(self.offers.iter()).filter(wants);
+        offers
+            .map(|(number, offer)| (number, Arc::clone(&offer.kernels)))
+            .collect()
+    }
+
+    /// Watches devices that make the rows of a job of scrambles.
+    pub(crate) fn watch(&self, spec: &ScramblesSpec, announcer: &Announcer) -> Arc<dyn Watch> {
+        Arc::new(Rows {
+            part_rows: u64::from(spec.part_rows.max(1)),
+            offset: spec.offset,
+            announcer: announcer.clone(),
+            work: self.begin(announcer),
+        })
+    }
+
+    fn begin(&self, announcer: &Announcer) -> Work {
+        Work {
+            number: self.journal.begin(announcer),
+            journal: Arc::clone(&self.journal),
+        }
     }
 
     /// The engine of a job with those devices that have room for its tables.
@@ -68,10 +90,7 @@ impl Devices {
             tracing::info!("a space without an index is searched by the CPU alone");
             return engine;
         };
-        let work = Work {
-            number: self.journal.begin(announcer),
-            journal: Arc::clone(&self.journal),
-        };
+        let work = self.begin(announcer);
         let (devices, refusals) = JobDevices::new(&self.offers, &tables, |number| {
             let (journal, announcer) = (Arc::clone(&self.journal), announcer.clone());
             Box::new(move |why| journal.tell(number as u32, why, &announcer))
@@ -193,6 +212,30 @@ impl LevelDevice for Recorded {
 
     fn wrong(&self, by: u32, what: &str) {
         self.devices.wrong(by, what);
+    }
+}
+
+/// A job of scrambles whose rows devices make.
+struct Rows {
+    part_rows: u64,
+    offset: u64,
+    announcer: Announcer,
+    work: Work,
+}
+
+impl Watch for Rows {
+    fn drawn(&self, device: u32, first: u64) {
+        let item = (first - self.offset) / self.part_rows;
+        let entry = (device, LEVEL, ShardId(item as u32));
+        self.work.change(|tasks| {
+            if !tasks.contains(&entry) {
+                tasks.push(entry);
+            }
+        });
+    }
+
+    fn failed(&self, device: u32, why: &GpuError) {
+        self.work.journal.tell(device, why, &self.announcer);
     }
 }
 

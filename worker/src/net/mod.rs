@@ -48,8 +48,7 @@ pub async fn run(
                 Arc::new(devices.attach(engine, announcer)) as Arc<dyn Compute>
             }
             JobSpec::Batch(batch) => {
-                let kernels = devices.for_rows();
-                let batch = exec::batch::load(batch, definition, &kernels, announcer)?;
+                let batch = exec::batch::load(batch, definition, &devices, announcer)?;
                 Arc::new(Items(batch))
             }
         })

@@ -4,7 +4,7 @@ use super::Draws;
 use antipode_gpu::{DeviceRows, GpuError, Kernels};
 use antipode_solver_core::scramble::table::Loaded;
 use antipode_solver_core::scramble::{Drawn, ScramblesSpec};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -12,18 +12,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// Devices that make the rows of one job, each a row group at a time. Which of them makes a row changes nothing.
 pub struct DeviceDraws {
     devices: Vec<Device>,
-    /// First row of every row group that a device made, and which of them it was.
-    drawn: Mutex<BTreeMap<u64, usize>>,
-    on_failure: OnFailure,
+    /// First row of every row group that a device made.
+    drawn: Mutex<BTreeSet<u64>>,
+    watch: Arc<dyn Watch>,
     /// Where the next search for an idle one begins.
     next: AtomicUsize,
 }
 
-/// Told when a device is left alone: why, and the first rows of the row groups that are in doubt for it.
-pub type OnFailure = Box<dyn Fn(&GpuError, &[u64]) + Send + Sync>;
+/// Told what devices do, by their numbers.
+pub trait Watch: Send + Sync {
+    /// A device made the row group that begins with this row.
+    fn drawn(&self, device: u32, first: u64);
+    /// A device is left alone. What one that was wrong has made is in doubt.
+    fn failed(&self, device: u32, why: &GpuError);
+}
 
 struct Device {
-    number: usize,
+    number: u32,
     name: String,
     /// None once it has failed. Parts that are made side by side take turns.
     rows: Mutex<Option<DeviceRows>>,
@@ -36,13 +41,14 @@ impl DeviceDraws {
     /// # Errors
     /// A mistake of this program.
     pub fn new(
-        kernels: &[Arc<Kernels>],
+        kernels: &[(u32, Arc<Kernels>)],
         spec: &ScramblesSpec,
         loaded: &Arc<Loaded>,
-        on_failure: OnFailure,
+        watch: Arc<dyn Watch>,
     ) -> Result<Option<DeviceDraws>, GpuError> {
         let mut devices = Vec::new();
-        for (number, kernels) in kernels.iter().enumerate() {
+        for (number, kernels) in kernels {
+            let number = *number;
             match kernels.scrambles(spec, loaded) {
                 Ok(rows) => devices.push(Device {
                     number,
@@ -50,13 +56,13 @@ impl DeviceDraws {
                     rows: Mutex::new(Some(rows)),
                 }),
                 Err(error @ GpuError::Misuse { .. }) => return Err(error),
-                Err(error) => on_failure(&error, &[]),
+                Err(error) => watch.failed(number, &error),
             }
         }
         Ok((!devices.is_empty()).then_some(DeviceDraws {
             devices,
             drawn: Mutex::default(),
-            on_failure,
+            watch,
             next: AtomicUsize::new(0),
         }))
     }
@@ -75,7 +81,7 @@ impl DeviceDraws {
     }
 
     /// A device that has not failed: an idle one if there is one, otherwise the next that comes free.
-    fn take(&self) -> Option<(usize, MutexGuard<'_, Option<DeviceRows>>)> {
+    fn take(&self) -> Option<(u32, MutexGuard<'_, Option<DeviceRows>>)> {
         let begin = self.next.fetch_add(1, Relaxed) % self.devices.len();
         let (before, after) = self.devices.split_at(begin);
         let in_turn = || after.iter().chain(before);
@@ -87,21 +93,8 @@ impl DeviceDraws {
         })
     }
 
-    fn drawn(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
+    fn drawn(&self) -> MutexGuard<'_, BTreeSet<u64>> {
         self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A device is left alone.
-    fn tell(&self, number: usize, why: &GpuError) {
-        let doubtful: Vec<u64> = match why {
-            GpuError::Wrong { .. } => {
-                let drawn = self.drawn();
-                let by_it = drawn.iter().filter(|(_, by)| **by == number);
-                by_it.map(|(&first, _)| first).collect()
-            }
-            _ => Vec::new(),
-        };
-        (self.on_failure)(why, &doubtful);
     }
 }
 
@@ -129,15 +122,22 @@ impl Draws for DeviceDraws {
     fn draw(&self, first: u64, rows: usize) -> Option<Drawn> {
         loop {
             let (number, mut device) = self.take()?;
-            match device.as_mut()?.verified_draw(first, rows) {
+            let rows_of = device.as_mut()?;
+            match rows_of.verified_draw(first, rows) {
                 Ok(drawn) => {
-                    self.drawn().insert(first, number);
-                    return Some(drawn);
+                    self.drawn().insert(first);
+                    self.watch.drawn(number, first);
+                    if rows_of.kernels().device().is_usable() {
+                        return Some(drawn);
+                    }
+                    // Another job has found it wrong meanwhile, and may have taken back what it made before that was written
+                    // down here.
+                    *device = None;
                 }
                 Err(error) => {
                     *device = None;
                     drop(device);
-                    self.tell(number, &error);
+                    self.watch.failed(number, &error);
                 }
             }
         }

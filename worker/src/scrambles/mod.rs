@@ -6,7 +6,7 @@ mod fields;
 mod metadata;
 mod rows;
 
-pub use device::{DeviceDraws, OnFailure};
+pub use device::{DeviceDraws, Watch};
 pub use metadata::describe;
 pub use rows::{Draws, Labels};
 

@@ -4,6 +4,7 @@ mod label;
 pub mod run;
 mod targets;
 mod unique;
+mod watched;
 
 use super::Call;
 use crate::exit::Failure;

@@ -5,6 +5,7 @@ use super::super::run::{HowArgs, RunArgs};
 use super::super::{Call, block_on};
 use super::label;
 use super::unique::{self, Dropped};
+use super::watched::Watched;
 use crate::connect::CoordinatorArgs;
 use crate::dataset::{Dataset, Manifest};
 use crate::exit::Failure;
@@ -13,11 +14,11 @@ use crate::render::{json, scrambles, short};
 use crate::report::scrambles::ScramblesReport;
 use crate::scramble_args::ScrambleArgs;
 use crate::signals::Signals;
-use antipode_gpu::{GpuError, Kernels};
+use antipode_gpu::Kernels;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::engine::EngineError;
 use antipode_solver_core::scramble::ScramblesSpec;
-use antipode_worker::scrambles::{DeviceDraws, Draws, Labels, PartError, Parts, describe};
+use antipode_worker::scrambles::{DeviceDraws, Draws, Labels, PartError, Parts, Watch, describe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal};
@@ -78,16 +79,9 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let labels = labels.map(|exact| Arc::new(exact) as Arc<dyn Labels>);
     let dataset = Dataset::open(&args.out, &manifest, args.overwrite)?;
     let mut parts = Parts::new(spec, labels).map_err(|e| Failure::input(e.to_string()))?;
-    let doubtful = Arc::<Mutex<BTreeSet<u64>>>::default();
-    let on_failure = {
-        let doubtful = Arc::clone(&doubtful);
-        Box::new(move |why: &GpuError, rows: &[u64]| {
-            eprintln!("{why}; going on with the CPU");
-            let mut doubtful = doubtful.lock().unwrap_or_else(PoisonError::into_inner);
-            doubtful.extend(rows);
-        })
-    };
-    let devices = DeviceDraws::new(&kernels, parts.spec(), parts.loaded(), on_failure)?;
+    let watched = Arc::new(Watched::default());
+    let watch = Arc::clone(&watched) as Arc<dyn Watch>;
+    let devices = DeviceDraws::new(&kernels, parts.spec(), parts.loaded(), watch)?;
     let devices = devices.map(Arc::new);
     if let Some(devices) = &devices {
         parts = parts.with_draws(Arc::clone(devices) as Arc<dyn Draws>);
@@ -95,7 +89,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
     let work = Arc::new(Work {
         parts,
         devices,
-        doubtful,
+        watched,
         dataset,
         unique: args.unique,
         memory_bytes: args.run.how.compute.memory_bytes(),
@@ -114,7 +108,7 @@ pub fn run(args: &Args, call: &Call) -> Result<(), Failure> {
 }
 
 /// The graphics processors that are asked for, or that are quicker than the CPU.
-fn kernels(how: &HowArgs, spec: &ScramblesSpec) -> Result<Vec<Arc<Kernels>>, Failure> {
+fn kernels(how: &HowArgs, spec: &ScramblesSpec) -> Result<Vec<(u32, Arc<Kernels>)>, Failure> {
     if !how.gpu.is_wanted(spec.rows >= LARGE) {
         return Ok(Vec::new());
     }
@@ -130,8 +124,7 @@ const LARGE: u64 = 20_000_000;
 struct Work {
     parts: Parts,
     devices: Option<Arc<DeviceDraws>>,
-    /// First rows of row groups that a device made which was wrong later.
-    doubtful: Arc<Mutex<BTreeSet<u64>>>,
+    watched: Arc<Watched>,
     dataset: Dataset,
     unique: bool,
     memory_bytes: u64,
@@ -232,10 +225,7 @@ fn make(work: &Work) -> Result<Made, Failure> {
 /// The parts of this call in which there are rows of a device that was wrong later.
 fn make_again(work: &Work, dropped: &Dropped) -> Result<(), Failure> {
     let spec = work.parts.spec();
-    let rows = {
-        let mut doubtful = work.doubtful.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *doubtful)
-    };
+    let rows = work.watched.take();
     let part = |row: u64| (row - spec.offset) / u64::from(spec.part_rows.max(1));
     let parts: BTreeSet<u64> = rows.into_iter().map(part).collect();
     if parts.is_empty() {

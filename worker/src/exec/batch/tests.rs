@@ -6,12 +6,13 @@ mod common;
 
 use super::*;
 use crate::testing;
-use antipode_gpu::{Fault, Settings};
+use antipode_gpu::{Fault, Kernels, Offer, Settings};
 use antipode_ids::JobId;
 use antipode_solver_core::batch::Stop;
 use antipode_solver_core::puzzle::{PuzzleOptions, resolve};
 use antipode_solver_core::scramble::{Column, Format, Rules, ScramblesSpec, Shape, WalkSpec};
 use common::Bench;
+use std::sync::Arc;
 
 fn question() -> ScramblesSpec {
     ScramblesSpec {
@@ -41,12 +42,18 @@ fn question() -> ScramblesSpec {
 }
 
 /// What every item makes.
-fn items(devices: &[Arc<Kernels>]) -> Vec<Vec<u8>> {
+fn items(kernels: &[Arc<Kernels>]) -> Vec<Vec<u8>> {
+    let offer = |kernels: &Arc<Kernels>| Offer {
+        kernels: Arc::clone(kernels),
+        costs: None,
+        resident_bytes: 1 << 20,
+    };
+    let devices = Devices::new(kernels.iter().map(offer).collect());
     let spec = BatchSpec::Scrambles(question());
     let batch = load(
         &spec,
         &testing::definition(7, false),
-        devices,
+        &devices,
         &Announcer::alone(JobId(1)),
     )
     .expect("it loads");
@@ -84,8 +91,11 @@ fn a_device_that_is_lost_already_is_left_out() {
     let Some(bench) = Bench::new() else { return };
     let spec = question();
     let loaded = Arc::new(spec.load().expect("a question"));
-    let devices =
-        |kernels: &[Arc<Kernels>]| DeviceDraws::new(kernels, &spec, &loaded, Box::new(|_, _| ()));
+    let devices = |kernels: &[Arc<Kernels>]| {
+        let numbered: Vec<_> = (0..).zip(kernels.iter().cloned()).collect();
+        let watch = Devices::default().watch(&spec, &Announcer::alone(JobId(1)));
+        DeviceDraws::new(&numbered, &spec, &loaded, watch)
+    };
     let broken = bench.open(Settings::default());
     broken.device().plant(0, Fault::Lost);
     let none = devices(std::slice::from_ref(&broken)).expect("no mistake");
