@@ -12,6 +12,12 @@ fn with_proxy() -> (Stage, Proxy) {
     let proxy = Proxy::to(stage.address());
     stage.worker_through(0, &proxy.address);
     stage.start_all();
+    // One that was never there cannot fall silent.
+    eventually("all workers are there", || {
+        let list = stage.user.json("workers --json");
+        let list = list["workers"].as_array().expect("a list").clone();
+        list.iter().filter(|w| w["connected"] == true).count() == WORKERS
+    });
     stage.submit();
     (stage, proxy)
 }
