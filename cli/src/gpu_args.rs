@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, clap::Args)]
 pub struct GpuArgs {
     /// Graphics processors to compute with, by index or UUID as `antipode gpu list` shows them, several with commas; all:
-    /// every one that is no software; auto: those too, for what they do quicker than the CPU; off: none [default: auto]
+    /// every one that is no software; auto: the same ones, for what they do quicker than the CPU; off: none [default: auto]
     #[arg(long, value_name = "auto|off|all|INDEX|UUID")]
     pub gpu: Option<Wish>,
 }
@@ -51,7 +51,7 @@ impl FromStr for Wish {
                 let mut choices: Vec<Choice> = Vec::new();
                 for part in text.split(',') {
                     let choice = match part {
-                        "auto" => Err(format!("'{text}': auto stands alone")),
+                        "auto" | "off" | "all" => Err(format!("'{text}': {part} stands alone")),
                         _ => part.parse::<Choice>().map_err(|_| {
                             format!(
                                 "'{part}' is no device; give indices or UUIDs (`antipode gpu list`), all, auto or off"
@@ -165,7 +165,11 @@ impl LevelGpuArgs {
                     }
                 },
                 _ => {
-                    eprintln!("computing with device {}, {}", info.index, info.name);
+                    let slow = match info.kind {
+                        Kind::Software => " (software, for tests: slower than the CPU)",
+                        _ => "",
+                    };
+                    eprintln!("computing with device {}, {}{slow}", info.index, info.name);
                     None
                 }
             };

@@ -50,6 +50,9 @@ pub fn run(args: &RunArgs, call: &Call) -> Result<(), Failure> {
         )));
     }
     let mut labels = LabelDistances::on(args.run.how.gpu.which.open_one()?);
+    if labels.name() != "cpu" {
+        eprintln!("distances by labels: {}", labels.name());
+    }
     let done = run::job(&BatchSpec::Landmarks(spec).into(), &args.run, call)?;
     let asked = done.asked(None, call);
     if done.status.state != JobState::Finished {

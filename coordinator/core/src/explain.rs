@@ -206,6 +206,12 @@ impl Coordinator {
                 some.join("; ")
             ));
         }
+        if !worker.devices().is_empty() {
+            lines.push(format!(
+                "it has devices: {}; what became of them is told below",
+                worker.devices().join(", ")
+            ));
+        }
         if let Some(free) = worker.disk.free_bytes {
             lines.push(format!(
                 "{:.1} GiB are free on its disk",

@@ -146,7 +146,7 @@ fn scrambles(
     let made = row(
         kernels,
         kernel,
-        format!("{rows} scrambles of cube:3, 1 to 30 moves, with their {column:?}"),
+        format!("{},000 scrambles of cube:3, 1 to 30 moves", rows / 1000),
         rows as u64,
         || device.draw(0, rows).map(drop),
         || {

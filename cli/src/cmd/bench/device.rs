@@ -21,8 +21,11 @@ pub struct DeviceRow {
     largest_level_states: u64,
     largest_level_seconds: f64,
     largest_level_computing_seconds: f64,
-    /// States of the whole graph times moves, for every second that the device computed the largest level.
+    /// States of the graph times moves, by the seconds of the search.
     state_moves_per_second: f64,
+    /// States of the graph times moves, what the pull of any level takes, by the seconds that the device computed the largest
+    /// one.
+    largest_level_pulled_per_second: f64,
     uploaded_bytes: u64,
 }
 
@@ -94,7 +97,7 @@ impl Device {
         )?;
         line("")?;
         line(&format!(
-            "device {}: {}, {}; {}/s are sent to it",
+            "device {}: {}, {}; {}/s are sent to it; the largest level is counted in the states x moves that its pull asks",
             self.device.index,
             self.device.name,
             self.device.kind.name(),
@@ -110,13 +113,20 @@ impl DeviceRow {
             format!("{:.3}", self.seconds),
             format!("{:.3}", self.computing_seconds),
             short(self.state_moves_per_second),
+            short(self.largest_level_pulled_per_second),
             memory::show(self.uploaded_bytes),
         ]
     }
 }
 
 /// Heads of the cells.
-pub const HEADS: [&str; 4] = [">GPU SECONDS", ">COMPUTING", ">STATE-MOVES/S", ">SENT"];
+pub const HEADS: [&str; 5] = [
+    ">GPU SECONDS",
+    ">COMPUTING",
+    ">STATE-MOVES/S",
+    ">LARGEST LEVEL/S",
+    ">SENT",
+];
 
 /// Searches the graph with every level on the device; the levels must be those of the processor.
 pub fn measure(
@@ -177,7 +187,9 @@ pub fn measure(
         largest_level_states: levels[largest].count,
         largest_level_seconds: took.as_secs_f64(),
         largest_level_computing_seconds: computing.as_secs_f64(),
-        state_moves_per_second: states as f64 * moves as f64 / computing.as_secs_f64().max(1e-9),
+        state_moves_per_second: states as f64 * moves as f64 / seconds,
+        largest_level_pulled_per_second: states as f64 * moves as f64
+            / computing.as_secs_f64().max(1e-9),
         uploaded_bytes: device.uploaded_bytes() - sent,
     })
 }

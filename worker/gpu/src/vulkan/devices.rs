@@ -215,8 +215,10 @@ pub(super) fn choose(found: &[Found], choice: Choice) -> Result<&Found, GpuError
             false => format!("there are: {}", all.join(", ")),
         };
         return Err(GpuError::NoDevice(match choice {
+            Choice::Auto if all.is_empty() => "Vulkan lists no graphics processor".into(),
             Choice::Auto => format!(
-                "no graphics processor here that can be used; {there} (software is used only when named, by --gpu INDEX)"
+                "no graphics processor but what must be named, with --gpu INDEX: {}",
+                all.join(", ")
             ),
             Choice::Index(index) => format!("there is no device {index}; {there}"),
             Choice::Uuid(uuid) => format!("there is no device {}; {there}", Uuid(uuid)),
