@@ -150,7 +150,7 @@ fn software_is_used_only_when_named() {
     }
     match bench.vulkan.choose(Choice::Auto) {
         Ok(info) => assert_ne!(info.kind, Kind::Software),
-        Err(error) => assert!(error.to_string().contains("only when named"), "{error}"),
+        Err(error) => assert!(error.to_string().contains("must be named"), "{error}"),
     }
     let error = bench
         .vulkan
