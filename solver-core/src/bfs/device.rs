@@ -110,5 +110,7 @@ pub struct StateTablesView<'a> {
     pub states: u64,
     /// States of every shard but the last, which may have fewer.
     pub shard_states: u64,
+    /// Words of a superblock.
+    pub words: usize,
     pub tables: Vec<&'a [u32]>,
 }

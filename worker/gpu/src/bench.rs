@@ -5,15 +5,13 @@ use crate::calibrate;
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::sample::{self, Sample};
-use antipode_solver_core::scramble::{Block, Column, Wanted};
+use crate::timing::{self, best};
+use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::states::States;
 use antipode_solver_core::states::distances::{self, Measure};
 use antipode_solver_core::states::words;
-use rayon::prelude::*;
 use serde::Serialize;
-use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -136,13 +134,9 @@ fn scrambles(
         50_000
     };
     let job = sample::scrambles("cube:3", None, sample::walks(), &[column]);
-    let (spec, loaded) = job.map_err(|error| GpuError::Misuse {
-        device: kernels.device().info().name.clone(),
-        rule: error,
-    })?;
+    let (spec, loaded) = job.map_err(|rule| kernels.device().misuse(rule))?;
     let wanted = Wanted::of(&spec);
     let mut device = kernels.scrambles(&spec, &loaded)?;
-    let together = loaded.walks.block_rows();
     let made = row(
         kernels,
         kernel,
@@ -150,16 +144,7 @@ fn scrambles(
         rows as u64,
         || device.draw(0, rows).map(drop),
         || {
-            let blocks = (0..rows.div_ceil(together)).into_par_iter();
-            // Block by block in the same memory, as files are written.
-            blocks.for_each_init(Block::default, |block, k| {
-                let count = together.min(rows - k * together);
-                loaded.walks.fill((k * together) as u64, count, block);
-                let states = &block.states;
-                black_box(wanted.keys.then(|| loaded.keys_of(states)));
-                black_box(wanted.children.then(|| loaded.children_of(states)));
-                black_box(wanted.encoded.then(|| loaded.encodings_of(states)));
-            });
+            timing::draw_on_processor(&loaded, wanted, rows);
             Ok(())
         },
     )?;
@@ -195,14 +180,4 @@ fn row(
         uploaded_bytes,
         alone: None,
     })
-}
-
-fn best(mut work: impl FnMut() -> Result<(), GpuError>) -> Result<f64, GpuError> {
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let begun = Instant::now();
-        work()?;
-        best = best.min(begun.elapsed().as_secs_f64());
-    }
-    Ok(best.max(1e-9))
 }

@@ -5,18 +5,16 @@ use crate::error::GpuError;
 use crate::expand::DeviceSpace;
 use crate::kernels::Kernels;
 use crate::sample;
+use crate::timing::{self, best, best_of};
 use antipode_solver_core::bfs::enumerate::enumerate_with;
 use antipode_solver_core::bfs::frontier::Frontier;
 use antipode_solver_core::engine::{Engine, KernelChoice, Level, Seen, ShardId};
 use antipode_solver_core::puzzle::{self, Metric, Puzzle, PuzzleOptions};
 use antipode_solver_core::scramble::{Column, Wanted};
 use antipode_solver_core::space::{self, LayoutOptions};
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Each time is the best of so many.
-const TRIES: u32 = 3;
 /// Sets on the device while it is measured, at most.
 const RESIDENT_BYTES: u64 = 256 << 20;
 
@@ -31,8 +29,16 @@ pub fn run(kernels: &Arc<Kernels>, kernel: KernelChoice) -> Result<Costs, GpuErr
         (Task::Rows, [twists(), twists_and_flips()]),
         (Task::Tables, [two_colours(14), two_colours(20)]),
     ] {
-        let small = measure(kernels, &small.map_err(misuse(kernels))?, kernel)?;
-        let large = measure(kernels, &large.map_err(misuse(kernels))?, kernel)?;
+        let small = measure(
+            kernels,
+            &small.map_err(|rule| kernels.device().misuse(rule))?,
+            kernel,
+        )?;
+        let large = measure(
+            kernels,
+            &large.map_err(|rule| kernels.device().misuse(rule))?,
+            kernel,
+        )?;
         costs.push(Cost {
             task,
             device: Line::through([(small.work, small.device), (large.work, large.device)]),
@@ -68,7 +74,7 @@ pub(crate) fn levels(kernels: &Arc<Kernels>) -> Result<Vec<LargestLevel>, GpuErr
     graphs
         .into_iter()
         .map(|(task, name, graph)| {
-            let graph = graph.map_err(misuse(kernels))?;
+            let graph = graph.map_err(|rule| kernels.device().misuse(rule))?;
             let moves = graph.puzzle.generators().len();
             let times = measure(kernels, &graph, KernelChoice::Auto)?;
             Ok(LargestLevel {
@@ -172,11 +178,9 @@ struct Times {
 
 /// The largest level of a graph of one shard, and a thin one.
 fn measure(kernels: &Arc<Kernels>, graph: &Graph, kernel: KernelChoice) -> Result<Times, GpuError> {
-    let wrong = |error: String| misuse(kernels)(error);
+    let wrong = |rule: String| kernels.device().misuse(rule);
     let def = space::build(&graph.puzzle, &graph.layout).map_err(|e| wrong(e.to_string()))?;
-    let load =
-        || Engine::load(&graph.puzzle, &def, kernel).map_err(|error| wrong(error.to_string()));
-    let engine = load()?;
+    let engine = Engine::load(&graph.puzzle, &def, kernel).map_err(|e| wrong(e.to_string()))?;
     let mut levels: Vec<Frontier> = Vec::new();
     enumerate_with(&engine, None, None, 0, |_, sets| {
         levels.extend(sets.first().cloned());
@@ -194,7 +198,8 @@ fn measure(kernels: &Arc<Kernels>, graph: &Graph, kernel: KernelChoice) -> Resul
         let before = before.unwrap_or_else(|| Frontier::empty(engine.geometry(ShardId(0))));
         let own = &levels[l - 1];
         let sources = [(ShardId(0), own)];
-        best(|| {
+        best_of(|| {
+            // Not timed: the copy that is used up.
             let seen = Seen::Previous(before.clone());
             let begun = Instant::now();
             let made = engine.expand(l as Level, ShardId(0), &sources, own, seen, 0);
@@ -205,17 +210,17 @@ fn measure(kernels: &Arc<Kernels>, graph: &Graph, kernel: KernelChoice) -> Resul
     let processor = time(&engine, largest)?;
     let thin_seconds = time(&engine, thin)?;
     let moves = graph.puzzle.generators().len() as f64;
-    let with_device = load()?;
-    let tables = with_device.device_tables();
+    let work = engine.geometry(ShardId(0)).states as f64 * moves;
+    let tables = engine.device_tables();
     let tables = tables.ok_or_else(|| wrong("a space without an index".into()))?;
     let space = DeviceSpace::new(kernels, &tables, RESIDENT_BYTES, Box::new(|_| ()))?;
+    drop(tables);
     let space = Arc::new(space);
-    let with_device = load()?.with_device(space.clone());
-    let device = time(&with_device, largest)?;
+    let device = time(&engine.with_device(space.clone()), largest)?;
     match space.why_over() {
         Some(why) => Err(why),
         None => Ok(Times {
-            work: engine.geometry(ShardId(0)).states as f64 * moves,
+            work,
             device,
             processor,
             thin: thin_seconds / (sizes[thin - 1] as f64 * moves).max(1.0),
@@ -225,24 +230,15 @@ fn measure(kernels: &Arc<Kernels>, graph: &Graph, kernel: KernelChoice) -> Resul
 
 fn scrambles(kernels: &Arc<Kernels>) -> Result<Cost, GpuError> {
     let job = sample::scrambles("cube:3", None, sample::walks(), &[Column::State]);
-    let (spec, loaded) = job.map_err(misuse(kernels))?;
+    let (spec, loaded) = job.map_err(|rule| kernels.device().misuse(rule))?;
     let wanted = Wanted::of(&spec);
     let mut device = kernels.scrambles(&spec, &loaded)?;
-    let block = loaded.walks.block_rows();
     let mut times = [[(0.0, 0.0); 2]; 2];
     for (at, rows) in [1usize << 12, 1 << 17].into_iter().enumerate() {
-        let on_device = best(|| {
-            let begun = Instant::now();
-            device.draw(0, rows)?;
-            Ok(begun.elapsed().as_secs_f64())
-        })?;
+        let on_device = best(|| device.draw(0, rows).map(drop))?;
         let on_processor = best(|| {
-            let begun = Instant::now();
-            (0..rows.div_ceil(block)).into_par_iter().for_each(|k| {
-                let count = block.min(rows - k * block);
-                std::hint::black_box(loaded.drawn(wanted, (k * block) as u64, count));
-            });
-            Ok(begun.elapsed().as_secs_f64())
+            timing::draw_on_processor(&loaded, wanted, rows);
+            Ok(())
         })?;
         times[0][at] = (rows as f64, on_device);
         times[1][at] = (rows as f64, on_processor);
@@ -259,27 +255,6 @@ fn scrambles(kernels: &Arc<Kernels>) -> Result<Cost, GpuError> {
 /// Bytes a second to the device.
 fn upload(kernels: &Kernels) -> Result<f64, GpuError> {
     let words = vec![0u32; (kernels.device().max_buffer_bytes() as usize / 4).min(4 << 20)];
-    let seconds = best(|| {
-        let begun = Instant::now();
-        kernels.upload(&words)?;
-        Ok(begun.elapsed().as_secs_f64())
-    })?;
+    let seconds = best(|| kernels.upload(&words).map(drop))?;
     Ok(4.0 * words.len() as f64 / seconds)
-}
-
-fn best(mut work: impl FnMut() -> Result<f64, GpuError>) -> Result<f64, GpuError> {
-    let mut best = f64::INFINITY;
-    for _ in 0..TRIES {
-        best = best.min(work()?);
-    }
-    Ok(best.max(1e-9))
-}
-
-/// Our own graphs have an index and certificates that hold.
-fn misuse(kernels: &Kernels) -> impl Fn(String) -> GpuError {
-    let device = kernels.device().info().name.clone();
-    move |rule| GpuError::Misuse {
-        device: device.clone(),
-        rule,
-    }
 }

@@ -25,6 +25,7 @@ mod kernels;
 mod pace;
 mod sample;
 pub mod selftest;
+mod timing;
 mod verified;
 mod vulkan;
 

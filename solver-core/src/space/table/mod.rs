@@ -214,6 +214,7 @@ impl Space for Table {
         Some(DeviceTables::States(StateTablesView {
             states: self.index.def.states,
             shard_states: self.index.shard_states(),
+            words: BLOCK_WORDS as usize,
             tables: self.backward.iter().map(|table| &table[..]).collect(),
         }))
     }

@@ -2,7 +2,7 @@
 
 use super::resident::Set;
 use super::tables::{BlockTables, Inner, StateTables, Tables};
-use super::{TABLE_BLOCK_WORDS, upload::Here};
+use super::upload::Here;
 use crate::error::GpuError;
 use crate::kernels::Kernels;
 use crate::vulkan::{Buffer, Lane, Pending, Pipeline, Run, Step};
@@ -20,7 +20,7 @@ pub(super) fn operations(tables: &DeviceTables<'_>) -> u64 {
             };
             (view.words * a_word) as u64
         }
-        DeviceTables::States(_) => u64::from(TABLE_BLOCK_WORDS) * 64 * 8,
+        DeviceTables::States(view) => view.words as u64 * 64 * 8,
     }
 }
 
@@ -224,7 +224,7 @@ impl<'a> Scene<'a> {
         begins: bool,
         calls: &mut Vec<Call<'a>>,
     ) {
-        let block = u64::from(TABLE_BLOCK_WORDS) * 64;
+        let block = u64::from(self.geometry.words) * 64;
         let base = u64::from(self.shard.0) * tables.shard_states;
         let first = base + u64::from(run.first) * block;
         // Words beyond the last state are written too; a piece ends with a superblock.

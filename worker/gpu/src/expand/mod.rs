@@ -34,8 +34,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use tables::Tables;
 
-/// Words of a superblock of a table space.
-const TABLE_BLOCK_WORDS: u32 = 64;
 /// 64-bit words that are sent or brought back at once, at most.
 const STAGED_WORDS: usize = 1 << 20;
 /// After so many levels in a row without memory the device is not asked any more.
@@ -119,7 +117,7 @@ impl DeviceSpace {
         }
         let block = match tables {
             DeviceTables::Blocks(view) => view.words as u64,
-            DeviceTables::States(_) => u64::from(TABLE_BLOCK_WORDS),
+            DeviceTables::States(view) => view.words as u64,
         };
         let most = block as usize * kernels.rows_that_fit("a superblock", 8 * block)?;
         let origins = ORIGIN_WORDS.min(2 * most);

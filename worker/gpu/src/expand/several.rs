@@ -1,6 +1,6 @@
 //! The devices of a worker as one, for one job: which of them makes a level, or the processor.
 
-use super::{DeviceSpace, OnFailure};
+use super::{DeviceSpace, OnFailure, calls};
 use crate::costs::{Costs, LevelSize, Task};
 use crate::error::GpuError;
 use crate::kernels::Kernels;
@@ -54,13 +54,9 @@ impl JobDevices {
                 Err(why) => refusals.push(why),
             }
         }
-        let moves = match tables {
-            DeviceTables::Blocks(view) => view.moves,
-            DeviceTables::States(view) => view.tables.len(),
-        };
         let devices = JobDevices {
             kind: Task::of(tables),
-            moves,
+            moves: calls::moves(tables),
             spaces,
         };
         (devices, refusals)

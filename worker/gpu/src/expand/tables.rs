@@ -63,8 +63,7 @@ pub(super) fn send(
             Ok((Tables::Blocks(blocks(kernels, view)?), masks))
         }
         DeviceTables::States(view) => {
-            let words = super::TABLE_BLOCK_WORDS as usize;
-            let masks = kernels.upload(&vec![u32::MAX; 2 * words])?;
+            let masks = kernels.upload(&vec![u32::MAX; 2 * view.words])?;
             Ok((Tables::States(states(kernels, view)?), masks))
         }
     }
@@ -148,7 +147,7 @@ fn blocks(kernels: &Kernels, view: &BlockTablesView<'_>) -> Result<BlockTables, 
 }
 
 fn states(kernels: &Kernels, view: &StateTablesView<'_>) -> Result<StateTables, GpuError> {
-    let block = u64::from(super::TABLE_BLOCK_WORDS) * 64;
+    let block = view.words as u64 * 64;
     let fits = kernels.rows_that_fit("a table of states", 4 * block)? as u64;
     // The kernel numbers states with 32 bits, also those that the last superblock does not have.
     if view.states.next_multiple_of(block) > u64::from(u32::MAX) {

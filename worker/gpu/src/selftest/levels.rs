@@ -35,10 +35,7 @@ pub(super) fn run(kernels: &Arc<Kernels>) -> Result<Vec<Compared>, GpuError> {
     for graph in GRAPHS {
         compare(&mut out, kernels, graph).map_err(|error| match error {
             Trouble::Device(error) => error,
-            Trouble::Ours(rule) => GpuError::Misuse {
-                device: kernels.device().info().name.clone(),
-                rule,
-            },
+            Trouble::Ours(rule) => kernels.device().misuse(rule),
         })?;
     }
     Ok(out.to_vec())

@@ -156,6 +156,11 @@ impl Device {
         Duration::from_nanos(self.shared.longest_nanos.load(Relaxed))
     }
 
+    /// A mistake of this program that came to light at the device.
+    pub(crate) fn misuse(&self, rule: impl Into<String>) -> GpuError {
+        self.shared.misuse(rule)
+    }
+
     /// Does it still answer?
     pub fn is_usable(&self) -> bool {
         self.shared.check().is_ok()
